@@ -1,0 +1,501 @@
+//! Holding the office: settling, leading, winding down, lingering.
+
+use std::time::Duration;
+
+use super::{
+    Action, Actions, Alarm, CallKind, Ending, Finish, Goal, LastSeen, Machine, Note, Op, Pause, Phase, State, Term,
+    Wish,
+};
+use crate::backend::{Cover, Grant, Hint, Renewal, SessionId, Sight, TenureId, Vacancy, Version};
+use crate::mutant::{Mutant, planted};
+use crate::{FencingToken, Moment};
+
+/// An office that the store has given to this candidate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Holding {
+    pub(super) tenure: TenureId,
+    version: Version,
+    token: Option<FencingToken>,
+    pub(super) session: Option<SessionId>,
+    from: Moment,
+    term: Term,
+    /// When to renew, or with a session when to look whether the record is still ours.
+    pub(super) renew_at: Moment,
+    /// While settling: when that is over. From then on: until when the office is held at least.
+    until: Moment,
+    pub(super) stage: Stage,
+    ending: Ending,
+    /// A renewal of ours may still land (SAFETY 9).
+    unresolved: bool,
+    /// The record is known to be another's, or gone.
+    gone: bool,
+    overrun_told: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Stage {
+    /// Won, not announced.
+    Settling,
+    Leading,
+    /// Over, but guarded work has not stopped yet.
+    Winding,
+    /// Over and stopped, but held for the minimum time.
+    Lingering,
+}
+
+impl Stage {
+    pub(super) fn state(self) -> State {
+        match self {
+            Stage::Settling => State::Settling,
+            Stage::Leading => State::Leader,
+            Stage::Winding | Stage::Lingering => State::SteppingDown,
+        }
+    }
+}
+
+impl Holding {
+    pub(super) fn next_wake(&self, calling: bool) -> Moment {
+        let renew = if calling || !self.renews() { Moment::NEVER } else { self.renew_at };
+        match self.stage {
+            Stage::Settling | Stage::Leading => self.term.deadline.min(renew),
+            Stage::Winding if self.overrun_told => renew,
+            Stage::Winding => self.term.expiry.min(renew),
+            Stage::Lingering => self.until.min(self.term.expiry).min(renew),
+        }
+    }
+
+    /// A tenure that was given up freely is renewed until its work has stopped and its minimum is over; a lost one is not.
+    fn renews(&self) -> bool {
+        match self.stage {
+            Stage::Settling | Stage::Leading => true,
+            Stage::Winding | Stage::Lingering => self.ending.is_voluntary() && !self.gone,
+        }
+    }
+}
+
+/// A cover as it binds this holder.
+pub(super) struct Covered {
+    pub(super) term: Term,
+    from: Moment,
+    session: Option<SessionId>,
+}
+
+impl Machine {
+    /// The shortest pause between two tries of a renewal that fails.
+    const QUICKEST_RETRY: Duration = Duration::from_millis(20);
+
+    /// What a cover is worth on this candidate's clock; `None` when it is too short to hold office with.
+    pub(super) fn cover(&self, cover: Cover, sent: Moment, now: Moment) -> Option<Covered> {
+        let (from, ttl, session) = match cover {
+            // SAFETY 1: a holder counts from before sending.
+            Cover::Own { ttl } => (if planted(Mutant::ReceiptTimeDeadline) { now } else { sent }, ttl, None),
+            Cover::Shared { session, from, ttl } => (from.min(now), ttl, Some(session)),
+        };
+        let ttl = if planted(Mutant::AskedNotGranted) { self.timing().lease } else { ttl };
+        let ttl = ttl.saturating_sub(self.plan.traits().store_skew);
+        let deadline = self.timing().deadline_after(ttl)?;
+        let expiry = if planted(Mutant::DriftIgnored) { ttl } else { self.timing().expiry_after(ttl) };
+        let deadline = if planted(Mutant::DriftIgnored) { ttl.saturating_sub(self.timing().grace) } else { deadline };
+        Some(Covered { term: Term { deadline: from.after(deadline), expiry: from.after(expiry) }, from, session })
+    }
+
+    pub(super) fn hold(
+        &mut self,
+        grant: Grant,
+        token: Option<FencingToken>,
+        cover: Covered,
+        now: Moment,
+        random: u64,
+        out: &mut Actions,
+    ) {
+        let settles = self.settles(grant.over);
+        if !settles.is_zero() {
+            out.push(Action::Emit(Note::Settling));
+        } else if !self.timing().settle.is_zero() {
+            out.push(Action::Emit(Note::SettleSkipped));
+        }
+        let until = now.after(settles);
+        let renew_at = match cover.session {
+            Some(_) => Moment::NEVER,
+            None => self.next_renewal(cover.from, random),
+        };
+        self.phase = Phase::Holding(Holding {
+            tenure: grant.tenure,
+            version: grant.version,
+            token,
+            session: cover.session,
+            from: cover.from,
+            term: cover.term,
+            renew_at: if settles.is_zero() { renew_at } else { renew_at.min(until) },
+            until,
+            stage: Stage::Settling,
+            ending: Ending::Expired,
+            unresolved: false,
+            gone: false,
+            overrun_told: false,
+        });
+        // With a session nothing else tells that the record was removed; without one, every renewal does.
+        if cover.session.is_some() {
+            self.watch_on(out)
+        } else {
+            self.watch_off(out)
+        }
+        if settles.is_zero() {
+            self.begin(now, out);
+        }
+    }
+
+    /// SAFETY 14: settling is skipped only after a release that names whom we last saw; a deleted record alone is no release.
+    fn settles(&self, over: Vacancy) -> Duration {
+        let in_due_form = match (over, self.last_seen) {
+            (Vacancy::Released { .. }, LastSeen::Nobody) => true,
+            (Vacancy::Released { by }, LastSeen::Tenure(last)) => by == last,
+            (Vacancy::Removed, _) => planted(Mutant::SettleSkippedOnDeletion),
+            _ => false,
+        };
+        if in_due_form { Duration::ZERO } else { self.timing().settle }
+    }
+
+    fn begin(&mut self, now: Moment, out: &mut Actions) {
+        let at_least = self.timing().at_least;
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        holding.stage = Stage::Leading;
+        holding.until = now.after(at_least);
+        out.push(Action::SetDeadline(Some(holding.term)));
+        out.push(Action::Begin { tenure: holding.tenure, token: holding.token });
+        self.give_up_at = Moment::NEVER;
+    }
+
+    pub(super) fn elapse_holding(&mut self, now: Moment, random: u64, out: &mut Actions) {
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        match holding.stage {
+            Stage::Settling | Stage::Leading if now >= holding.term.deadline => {
+                self.end_tenure(Ending::Expired, now, random, out);
+            }
+            Stage::Winding if now >= holding.term.expiry && !holding.overrun_told => {
+                holding.overrun_told = true;
+                out.push(Action::Alarm(Alarm::WorkOverran));
+            }
+            Stage::Lingering if now >= holding.until || now >= holding.term.expiry => self.depart(now, random, out),
+            _ => {}
+        }
+    }
+
+    pub(super) fn proceed_holding(&mut self, now: Moment, out: &mut Actions) {
+        let slack = self.renew_slack();
+        let Phase::Holding(holding) = &self.phase else {
+            return;
+        };
+        let due = match holding.stage {
+            // What confirms a settled win must be sent after settling.
+            Stage::Settling => now >= holding.renew_at,
+            _ => now.after(slack) >= holding.renew_at,
+        };
+        if !due || !holding.renews() {
+            return;
+        }
+        let no_later = match holding.stage {
+            Stage::Settling | Stage::Leading => holding.term.deadline,
+            Stage::Winding | Stage::Lingering => holding.term.expiry.max(now.after(slack)),
+        };
+        let tenure = holding.tenure;
+        let op = match holding.session {
+            Some(_) => Op::Inspect,
+            None => Op::Renew { version: holding.version.clone() },
+        };
+        self.renew_or_look(tenure, op, now, no_later, out);
+    }
+
+    fn renew_or_look(&mut self, tenure: TenureId, op: Op, now: Moment, no_later: Moment, out: &mut Actions) {
+        let kind = if op == Op::Inspect { CallKind::Inspect } else { CallKind::Renew };
+        if kind == CallKind::Inspect {
+            self.watch_on(out);
+        }
+        self.order(kind, tenure, op, now, no_later, out);
+    }
+
+    pub(super) fn renewed(&mut self, sent: Moment, renewal: Renewal, now: Moment, random: u64, out: &mut Actions) {
+        match renewal {
+            Renewal::Extended(grant) => self.extended(sent, grant, now, random, out),
+            Renewal::Mismatch(sight) => self.mismatched(&sight, now, random, out),
+        }
+    }
+
+    fn extended(&mut self, sent: Moment, grant: Grant, now: Moment, random: u64, out: &mut Actions) {
+        let cover = self.cover(grant.cover, sent, now);
+        let renew_at = self.next_renewal(sent, random);
+        let replaced = matches!((self.incarnation, grant.incarnation), (Some(old), Some(new)) if old != new);
+        let seen = self.highest;
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        if grant.tenure != holding.tenure {
+            return self.renew_failed(true, now, random, out);
+        }
+        if replaced {
+            out.push(Action::Alarm(Alarm::StoreReplaced { seen }));
+            return self.end_tenure(Ending::TokenWentBack, now, random, out);
+        }
+        let Some(cover) = cover else {
+            out.push(Action::Alarm(Alarm::GrantTooShort));
+            return self.end_tenure(Ending::GrantTooShort, now, random, out);
+        };
+        self.failures = 0;
+        holding.unresolved = false;
+        holding.version = grant.version;
+        holding.from = cover.from;
+        holding.term = cover.term;
+        holding.renew_at = renew_at;
+        let confirmed = holding.stage == Stage::Settling && sent >= holding.until;
+        if holding.stage == Stage::Settling && !confirmed {
+            holding.renew_at = renew_at.min(holding.until.max(now));
+        }
+        out.push(Action::Emit(Note::Renewed));
+        if now >= holding.term.deadline {
+            self.end_tenure(Ending::Expired, now, random, out);
+        } else if confirmed {
+            self.begin(now, out);
+        } else if holding.stage == Stage::Leading {
+            out.push(Action::SetDeadline(Some(holding.term)));
+        }
+        self.heed_request(grant.asked_to_resign, now, random, out);
+    }
+
+    /// Somebody asked the holder to resign: it does, once it leads; before that there is nothing to give up but the win.
+    fn heed_request(&mut self, asked: bool, now: Moment, random: u64, out: &mut Actions) {
+        if asked
+            && matches!(&self.phase, Phase::Holding(holding) if matches!(holding.stage, Stage::Settling | Stage::Leading))
+        {
+            self.end_tenure(Ending::AskedToResign, now, random, out);
+        }
+    }
+
+    fn mismatched(&mut self, sight: &Sight, now: Moment, random: u64, out: &mut Actions) {
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        if let Some(held) = sight.held().filter(|held| held.tenure == Some(holding.tenure)) {
+            // SAFETY 9: a record with our tenure id is ours; a renewal of ours landed after all. The old deadline stays.
+            holding.version = held.version.clone();
+            holding.unresolved = false;
+            holding.renew_at = now;
+        } else if holding.unresolved && !planted(Mutant::MismatchBelievedUnresolved) {
+            // SAFETY 9: with an attempt of our own unresolved this is not yet loss: read back first.
+            let (tenure, no_later) = (holding.tenure, holding.term.expiry);
+            self.renew_or_look(tenure, Op::Inspect, now, no_later, out);
+        } else {
+            self.deposed(now, random, out);
+        }
+    }
+
+    pub(super) fn inspected(&mut self, sent: Moment, sight: &Sight, now: Moment, random: u64, out: &mut Actions) {
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        let Some(held) = sight.held().filter(|held| held.tenure == Some(holding.tenure)) else {
+            return self.deposed(now, random, out);
+        };
+        holding.version = held.version.clone();
+        holding.unresolved = false;
+        self.failures = 0;
+        if holding.session.is_none() {
+            holding.renew_at = now;
+        } else {
+            holding.renew_at = Moment::NEVER;
+            if holding.stage == Stage::Settling {
+                if sent >= holding.until {
+                    self.begin(now, out);
+                } else {
+                    holding.renew_at = holding.until;
+                }
+            }
+        }
+        self.heed_request(held.asked_to_resign, now, random, out);
+    }
+
+    fn deposed(&mut self, now: Moment, random: u64, out: &mut Actions) {
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        holding.gone = true;
+        match holding.stage {
+            Stage::Settling => self.depart(now, random, out),
+            Stage::Leading => {
+                out.push(Action::Alarm(Alarm::Deposed));
+                self.end_tenure(Ending::Deposed, now, random, out);
+            }
+            Stage::Winding => {}
+            Stage::Lingering => self.depart(now, random, out),
+        }
+    }
+
+    /// A renewal, or the look at a record under a session, failed; `unresolved` when it may have landed.
+    pub(super) fn renew_failed(&mut self, unresolved: bool, now: Moment, random: u64, out: &mut Actions) {
+        out.push(Action::Emit(Note::RenewalFailed));
+        self.failures = self.failures.saturating_add(1);
+        let lost = self.timing().tolerance.exceeded_by(self.failures);
+        let retry = self.timing().retry;
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        holding.unresolved |= unresolved;
+        // A call that was given up has cost its time already; one that failed at once must not be repeated in a tight loop.
+        let left = holding.term.deadline.until_from(now);
+        let pause = (left / 8).min(retry).max(Self::QUICKEST_RETRY);
+        holding.renew_at = if unresolved { now } else { now.after(pause) };
+        if lost && matches!(holding.stage, Stage::Settling | Stage::Leading) {
+            self.end_tenure(Ending::RenewalsFailed, now, random, out);
+        }
+    }
+
+    pub(super) fn cover_moved(&mut self, from: Moment, ttl: Duration, now: Moment, random: u64, out: &mut Actions) {
+        let Phase::Holding(Holding { session: Some(session), from: old, .. }) = self.phase else {
+            return;
+        };
+        if from <= old {
+            return;
+        }
+        let Some(cover) = self.cover(Cover::Shared { session, from, ttl }, from, now) else {
+            out.push(Action::Alarm(Alarm::GrantTooShort));
+            return self.end_tenure(Ending::GrantTooShort, now, random, out);
+        };
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        holding.from = cover.from;
+        holding.term = cover.term;
+        if holding.stage == Stage::Leading {
+            out.push(Action::SetDeadline(Some(holding.term)));
+        }
+    }
+
+    pub(super) fn cover_lost(&mut self, now: Moment, random: u64, out: &mut Actions) {
+        match &mut self.phase {
+            Phase::Holding(Holding { session: Some(_), gone, stage, .. }) => {
+                *gone = true;
+                match stage {
+                    Stage::Settling | Stage::Lingering => self.depart(now, random, out),
+                    Stage::Leading => self.end_tenure(Ending::SessionLost, now, random, out),
+                    Stage::Winding => {}
+                }
+            }
+            // SAFETY 21: a waiting candidate whose session died withdraws, and a win that is still under way counts for nothing.
+            Phase::Seeking(seeking) if (seeking.session.is_some()) && !planted(Mutant::PhantomWin) => {
+                self.clear_bid(Pause::None, now, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// While a session covers the office, a push about our own record is looked into.
+    pub(super) fn hinted_holding(&mut self, hint: &Hint, now: Moment) {
+        let retry = self.timing().retry;
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        if holding.session.is_none() {
+            return;
+        }
+        let look_at = match hint {
+            Hint::Seen(sight)
+                if sight.is_of(holding.tenure) && !sight.held().is_some_and(|held| held.asked_to_resign) =>
+            {
+                return;
+            }
+            Hint::Eta(_) => return,
+            Hint::Lagged => now.after(retry),
+            Hint::Armed | Hint::Seen(_) | Hint::Changed | Hint::Vacant => now,
+        };
+        holding.renew_at = holding.renew_at.min(look_at);
+    }
+
+    pub(super) fn resign(&mut self, now: Moment, random: u64, out: &mut Actions) {
+        if let Phase::Holding(Holding { stage: Stage::Settling | Stage::Leading, .. }) = self.phase {
+            self.end_tenure(Ending::Resigned, now, random, out);
+        }
+    }
+
+    /// Belief ends here: the deadline is retracted, work is told to stop, then the end is told (SAFETY 12).
+    pub(super) fn end_tenure(&mut self, ending: Ending, now: Moment, random: u64, out: &mut Actions) {
+        let (grace, kill_after) = (self.timing().grace, self.timing().kill_after);
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        match holding.stage {
+            Stage::Winding | Stage::Lingering => {}
+            Stage::Settling => {
+                holding.ending = ending;
+                self.depart(now, random, out);
+            }
+            Stage::Leading => {
+                holding.ending = ending;
+                holding.stage = Stage::Winding;
+                let by = if ending.leaves_record() { holding.term.expiry.min(now.after(grace)) } else { now };
+                out.push(Action::SetDeadline(None));
+                out.push(Action::StopWork { by });
+                out.push(Action::End(ending));
+                if !ending.is_voluntary() {
+                    // What is still in flight can only extend a record that is withdrawn next; nobody waits for it.
+                    self.call = None;
+                    self.kill_at = kill_after.map_or(Moment::NEVER, |span| now.after(span));
+                }
+                if planted(Mutant::ReleasedBeforeWorkStopped) {
+                    self.depart(now, random, out);
+                }
+            }
+        }
+    }
+
+    pub(super) fn work_stopped(&mut self, now: Moment, random: u64, out: &mut Actions) {
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        if holding.stage != Stage::Winding {
+            return;
+        }
+        self.kill_at = Moment::NEVER;
+        if holding.ending.honours_minimum_hold() && now < holding.until && !holding.gone {
+            holding.stage = Stage::Lingering;
+        } else {
+            self.depart(now, random, out);
+        }
+    }
+
+    /// The office is given up, if anything of it is left in the store, and the campaign goes on or ends.
+    fn depart(&mut self, now: Moment, random: u64, out: &mut Actions) {
+        let Phase::Holding(holding) = &self.phase else {
+            return;
+        };
+        let announced = holding.stage != Stage::Settling;
+        let (tenure, ending, gone) = (holding.tenure, holding.ending, holding.gone);
+        let pause = match ending {
+            Ending::Resigned | Ending::AskedToResign => Pause::SitOut,
+            _ => Pause::Backoff,
+        };
+        self.call = None;
+        self.failures = 0;
+        self.last_seen = LastSeen::Tenure(tenure);
+        if ending.leaves_record() && !gone {
+            self.clear(tenure, pause, announced, now, out);
+        } else if announced && self.goal != Goal::Forever && !matches!(self.wish, Wish::Finish(_)) {
+            self.finish(Finish::TenureEnded, out);
+        } else {
+            self.go_on(pause, now, random, out);
+        }
+    }
+
+    /// Renewals are spread over the tenth before their time, so that many elections do not renew at one instant.
+    fn next_renewal(&self, sent: Moment, random: u64) -> Moment {
+        let interval = self.timing().renew.as_nanos() as u64;
+        sent.after(Duration::from_nanos(interval - crate::backoff::fraction(interval / 10, random)))
+    }
+
+    /// How much earlier than due a renewal may go out, so that one wake serves many.
+    pub(super) fn renew_slack(&self) -> Duration {
+        (self.timing().renew / 50).min(Duration::from_millis(50))
+    }
+}

@@ -1,0 +1,69 @@
+//! The chores of this repository: `cargo xtask <command>`.
+//!
+//! Standard library only, so that a cold checkout reaches its first check in seconds.
+
+mod cargo;
+mod failure;
+mod mutants;
+mod step;
+mod test;
+mod test_report;
+mod verify;
+
+use std::process::ExitCode;
+
+use failure::Failure;
+
+const USAGE: &str = "\
+Usage: cargo xtask <command>
+
+Commands:
+  test [-- <filter>]  run every test of the workspace, ignored ones and doc tests included;
+                      anything skipped is a failure
+  verify              format, lints, documentation, dependencies, leftovers, links, packages;
+                      changes no tracked file
+  mutants [<name>…]   break one rule at a time and demand that a test notices
+  help                print this
+";
+
+/// Told apart from 1 so that a script can see that nothing was checked at all.
+const EXIT_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((command, rest)) = arguments.split_first() else {
+        return misused("a command is needed");
+    };
+    let outcome = match (command.as_str(), rest) {
+        ("test", []) => test::run(&[]),
+        ("test", [dashes, filter @ ..]) if dashes == "--" => test::run(filter),
+        ("verify", []) => verify::run(),
+        ("mutants", names) if names.iter().all(|name| !name.starts_with('-')) => {
+            mutants::run(names)
+        }
+        ("help" | "--help" | "-h", _) => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        ("test" | "verify" | "mutants", _) => {
+            return misused(&format!("`{command}` does not take `{}`", rest.join(" ")));
+        }
+        _ => return misused(&format!("there is no command `{command}`")),
+    };
+    report(command, outcome)
+}
+
+fn report(command: &str, outcome: Result<(), Failure>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask {command}: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn misused(why: &str) -> ExitCode {
+    eprintln!("xtask: {why}\n\n{USAGE}");
+    ExitCode::from(EXIT_USAGE)
+}

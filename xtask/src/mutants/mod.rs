@@ -1,0 +1,188 @@
+//! `cargo xtask mutants`: break one rule at a time, and demand that a test notices.
+//!
+//! The library carries its planted mutants under `--cfg tenure_mutants`; one is chosen at run time
+//! by `TENURE_MUTANT`. So all of them share one build, and a run costs seconds.
+
+mod binary;
+mod plan;
+mod table;
+mod trial;
+mod verdict;
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use binary::Binary;
+use plan::Mutant;
+use trial::{Ending, Trial};
+use verdict::Verdict;
+
+use crate::failure::Failure;
+use crate::step::{seconds, step};
+
+/// How many test programs run at a time.
+const AT_A_TIME: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+/// A mutant whose tests have not ended by then has made them hang.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Tries the mutants that `names` lists, or all of them.
+pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
+    let binaries = step(
+        "build",
+        "the library's tests with all mutants in them",
+        binary::build,
+    )?;
+    let mutants = step(
+        "plan",
+        "which mutants there are, and what kills them",
+        || chosen(plan::read(&binaries)?, names),
+    )?;
+    step(
+        "baseline",
+        "every test passes while nothing is broken",
+        || baseline(&mutants, &binaries),
+    )?;
+    step("mutants", "one broken rule at a time", || {
+        let verdicts = in_parallel(&mutants, |mutant| tried(mutant, &binaries))?;
+        table::print(&mutants, &verdicts);
+        judge(&verdicts)
+    })
+}
+
+fn tried(mutant: &Mutant, binaries: &[Binary]) -> Result<Verdict, Failure> {
+    let started = Instant::now();
+    let verdict = Verdict::reach(mutant, binaries, PATIENCE)?;
+    let took = seconds(started.elapsed());
+    println!("{}: {} in {took}", mutant.name, verdict.word());
+    Ok(verdict)
+}
+
+fn judge(verdicts: &[Verdict]) -> Result<(), Failure> {
+    let killed = verdicts
+        .iter()
+        .filter(|verdict| verdict.is_killed())
+        .count();
+    let others = verdicts.len() - killed;
+    println!("{killed} passed, {others} failed");
+    match others {
+        0 => Ok(()),
+        _ => Err(Failure::new(format!(
+            "of {} mutants {others} were not killed: a rule can be broken and no test notices",
+            verdicts.len()
+        ))),
+    }
+}
+
+fn chosen(mutants: Vec<Mutant>, names: &[String]) -> Result<Vec<Mutant>, Failure> {
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| !mutants.iter().any(|mutant| mutant.name == **name))
+    {
+        return Err(Failure::new(format!("there is no mutant `{unknown}`")));
+    }
+    Ok(mutants
+        .into_iter()
+        .filter(|mutant| names.is_empty() || names.contains(&mutant.name))
+        .collect())
+}
+
+/// A test that fails or is slow without any mutant proves nothing with one.
+fn baseline(mutants: &[Mutant], binaries: &[Binary]) -> Result<(), Failure> {
+    let filters: BTreeSet<&str> = mutants.iter().flat_map(Mutant::filters).collect();
+    let filters: Vec<&str> = filters.into_iter().collect();
+    let times = in_parallel(&filters, |filter| {
+        let started = Instant::now();
+        for trial in Trial::all(binaries, filter, None) {
+            match trial.run(PATIENCE)? {
+                Ending::Passed => {}
+                ending => {
+                    return Err(Failure::new(format!(
+                        "`{filter}` does not pass without a mutant: {ending}; see {}",
+                        trial.log().display()
+                    )));
+                }
+            }
+        }
+        Ok(started.elapsed())
+    })?;
+    for mutant in mutants {
+        let time: Duration = filters
+            .iter()
+            .zip(&times)
+            .filter(|(filter, _)| mutant.filters().any(|own| own == **filter))
+            .map(|(_, time)| *time)
+            .sum();
+        if time > PATIENCE / 2 {
+            return Err(Failure::new(format!(
+                "the tests against `{}` take {} by themselves, too long to tell slow from hung \
+                 after {}; give it narrower filters",
+                mutant.name,
+                seconds(time),
+                seconds(PATIENCE)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Does `work` on all items, `AT_A_TIME`, and returns the results in the order of the items.
+fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, Failure> + Sync,
+) -> Result<Vec<R>, Failure> {
+    let queue = Mutex::new(items.iter().enumerate());
+    let done = Mutex::new(Vec::with_capacity(items.len()));
+    thread::scope(|scope| {
+        for _ in 0..AT_A_TIME.get() {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().expect("no worker panics").next();
+                    let Some((index, item)) = next else { break };
+                    let result = work(item);
+                    done.lock().expect("no worker panics").push((index, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("no worker panics");
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_keep_the_order_of_the_items() {
+        let items: Vec<u64> = (0..20).collect();
+        let doubled = in_parallel(&items, |item| {
+            thread::sleep(Duration::from_millis(20 - item));
+            Ok(item * 2)
+        });
+        assert_eq!(doubled, Ok(items.iter().map(|item| item * 2).collect()));
+    }
+
+    #[test]
+    fn a_failure_comes_out() {
+        let outcome = in_parallel(&[1, 2, 3], |item| match item {
+            2 => Err(Failure::new("two")),
+            _ => Ok(()),
+        });
+        assert_eq!(outcome, Err(Failure::new("two")));
+    }
+
+    #[test]
+    fn only_named_mutants_are_chosen_and_a_wrong_name_is_refused() {
+        let mutants = || plan::parse("mutant a | 1 | x\nmutant b | 2 | y\n").expect("well formed");
+        assert_eq!(chosen(mutants(), &[]), Ok(mutants()));
+        assert_eq!(
+            chosen(mutants(), &["b".to_owned()]),
+            Ok(vec![mutants().remove(1)])
+        );
+        assert!(chosen(mutants(), &["c".to_owned()]).is_err());
+    }
+}
