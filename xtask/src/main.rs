@@ -38,9 +38,7 @@ fn main() -> ExitCode {
         ("test", []) => test::run(&[]),
         ("test", [dashes, filter @ ..]) if dashes == "--" => test::run(filter),
         ("verify", []) => verify::run(),
-        ("mutants", names) if names.iter().all(|name| !name.starts_with('-')) => {
-            mutants::run(names)
-        }
+        ("mutants", names) if names.iter().all(|name| !name.starts_with('-')) => mutants::run(names),
         ("help" | "--help" | "-h", _) => {
             print!("{USAGE}");
             Ok(())

@@ -5,11 +5,7 @@ use std::time::{Duration, Instant};
 use crate::failure::Failure;
 
 /// Runs `work` between a line that says what is done and a line that says how it went.
-pub(crate) fn step<T>(
-    name: &str,
-    what: &str,
-    work: impl FnOnce() -> Result<T, Failure>,
-) -> Result<T, Failure> {
+pub(crate) fn step<T>(name: &str, what: &str, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     println!("==> {name}: {what}");
     let started = Instant::now();
     let outcome = work();

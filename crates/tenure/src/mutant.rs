@@ -40,6 +40,11 @@ mutants! {
     IncarnationIgnored, "incarnation-ignored", "SAFETY 18: another incarnation of the store", "another_incarnation_of_the_store_is_refused_and_alarmed";
     PhantomWin, "phantom-win", "SAFETY 21: no win from a dead session", "a_waiting_candidate_whose_session_died_withdraws";
     LostWakeUp, "lost-wake-up", "DESIGN: a push during a bid is not lost", "a_push_while_a_bid_is_in_flight_is_not_lost";
+    CachedFlag, "cached-flag", "SAFETY 7: is_leader compares with the clock on every call", "a_process_that_wakes_from_a_long_stop_is_not_leader";
+    PolledWithoutClock, "polled-without-clock", "SAFETY 5: the clock is read at every poll of guarded work", "guarded_work_takes_no_step_after_the_deadline";
+    NewestSendCredited, "newest-send-credited", "SAFETY 21: the oldest unanswered send is credited", "the_oldest_unanswered_send_is_credited";
+    TwoSeatsOnOneSession, "two-seats-on-one-session", "SAFETY 21: an election is refused twice on one session", "the_same_election_twice_on_one_session_is_refused";
+    LateWinKept, "late-win-kept", "SAFETY 9: a win that nobody waits for is withdrawn", "a_win_that_nobody_waits_for_is_withdrawn";
 }
 
 /// Whether this fault is planted.

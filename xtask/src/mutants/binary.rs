@@ -19,13 +19,9 @@ impl Binary {
         let mut command = at_root(Command::new(&self.artifact.executable));
         // Where `cargo test` would start it.
         if let Some(package) = self.artifact.manifest.parent() {
-            command
-                .current_dir(package)
-                .env("CARGO_MANIFEST_DIR", package);
+            command.current_dir(package).env("CARGO_MANIFEST_DIR", package);
         }
-        command
-            .env_remove("TENURE_MUTANT")
-            .env_remove("TENURE_STRICT");
+        command.env_remove("TENURE_MUTANT").env_remove("TENURE_STRICT");
         command
     }
 
@@ -62,17 +58,12 @@ pub(crate) fn build() -> Result<Vec<Binary>, Failure> {
         "--message-format=json-render-diagnostics",
     ]);
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
-    command
-        .env("RUSTFLAGS", format!("{flags} --cfg tenure_mutants").trim())
-        .env("CARGO_TARGET_DIR", directory());
+    command.env("RUSTFLAGS", format!("{flags} --cfg tenure_mutants").trim()).env("CARGO_TARGET_DIR", directory());
     let binaries: Vec<Binary> = output_of(&mut command)?
         .lines()
         .filter_map(Artifact::read)
         .map(|artifact| {
-            let mut binary = Binary {
-                artifact,
-                tests: Vec::new(),
-            };
+            let mut binary = Binary { artifact, tests: Vec::new() };
             binary.tests = test_names(&binary.output(&["--list"])?);
             Ok(binary)
         })
@@ -83,10 +74,7 @@ pub(crate) fn build() -> Result<Vec<Binary>, Failure> {
 
 /// The names in the lines `name: test` that `--list` prints.
 fn test_names(list: &str) -> Vec<String> {
-    list.lines()
-        .filter_map(|line| line.strip_suffix(": test"))
-        .map(str::to_owned)
-        .collect()
+    list.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
 }
 
 /// What cargo says of a test program it has built.
@@ -111,10 +99,7 @@ impl Artifact {
         if !profile.contains(r#""test":true"#) {
             return None;
         }
-        Some(Self {
-            executable: path_of(line, "executable")?,
-            manifest: path_of(line, "manifest_path")?,
-        })
+        Some(Self { executable: path_of(line, "executable")?, manifest: path_of(line, "manifest_path")? })
     }
 }
 
@@ -149,10 +134,7 @@ mod tests {
     fn a_test_program_is_read_from_its_message() {
         assert_eq!(
             Artifact::read(&line(true, r#""/x/a \"b\"\\c""#)),
-            Some(Artifact {
-                executable: PathBuf::from(r#"/x/a "b"\c"#),
-                manifest: PathBuf::from("/x/Cargo.toml"),
-            })
+            Some(Artifact { executable: PathBuf::from(r#"/x/a "b"\c"#), manifest: PathBuf::from("/x/Cargo.toml") })
         );
     }
 
@@ -160,10 +142,7 @@ mod tests {
     fn other_messages_are_passed_over() {
         assert_eq!(Artifact::read(&line(false, r#""/x/tool""#)), None);
         assert_eq!(Artifact::read(&line(true, "null")), None);
-        assert_eq!(
-            Artifact::read(r#"{"reason":"build-finished","success":true}"#),
-            None
-        );
+        assert_eq!(Artifact::read(r#"{"reason":"build-finished","success":true}"#), None);
     }
 
     #[test]

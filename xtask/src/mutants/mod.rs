@@ -30,26 +30,21 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Tries the mutants that `names` lists, or all of them.
 pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
-    let binaries = step(
-        "build",
-        "the library's tests with all mutants in them",
-        binary::build,
-    )?;
-    let mutants = step(
-        "plan",
-        "which mutants there are, and what kills them",
-        || chosen(plan::read(&binaries)?, names),
-    )?;
-    step(
-        "baseline",
-        "every test passes while nothing is broken",
-        || baseline(&mutants, &binaries),
-    )?;
-    step("mutants", "one broken rule at a time", || {
+    let binaries = step("build", "the library's tests with all mutants in them", binary::build)?;
+    let mutants =
+        step("plan", "which mutants there are, and what kills them", || chosen(plan::read(&binaries)?, names))?;
+    step("baseline", "every test passes while nothing is broken", || baseline(&mutants, &binaries))?;
+    let mut killed = 0;
+    let mut total = 0;
+    let outcome = step("mutants", "one broken rule at a time", || {
         let verdicts = in_parallel(&mutants, |mutant| tried(mutant, &binaries))?;
         table::print(&mutants, &verdicts);
-        judge(&verdicts)
-    })
+        total = verdicts.len();
+        killed = verdicts.iter().filter(|verdict| verdict.is_killed()).count();
+        judge(killed, total)
+    });
+    println!("{killed} passed, {} failed", total - killed);
+    outcome
 }
 
 fn tried(mutant: &Mutant, binaries: &[Binary]) -> Result<Verdict, Failure> {
@@ -60,33 +55,21 @@ fn tried(mutant: &Mutant, binaries: &[Binary]) -> Result<Verdict, Failure> {
     Ok(verdict)
 }
 
-fn judge(verdicts: &[Verdict]) -> Result<(), Failure> {
-    let killed = verdicts
-        .iter()
-        .filter(|verdict| verdict.is_killed())
-        .count();
-    let others = verdicts.len() - killed;
-    println!("{killed} passed, {others} failed");
-    match others {
-        0 => Ok(()),
-        _ => Err(Failure::new(format!(
-            "of {} mutants {others} were not killed: a rule can be broken and no test notices",
-            verdicts.len()
-        ))),
+fn judge(killed: usize, total: usize) -> Result<(), Failure> {
+    if killed == total {
+        return Ok(());
     }
+    Err(Failure::new(format!(
+        "of {total} mutants {} were not killed: a rule can be broken and no test notices",
+        total - killed
+    )))
 }
 
 fn chosen(mutants: Vec<Mutant>, names: &[String]) -> Result<Vec<Mutant>, Failure> {
-    if let Some(unknown) = names
-        .iter()
-        .find(|name| !mutants.iter().any(|mutant| mutant.name == **name))
-    {
+    if let Some(unknown) = names.iter().find(|name| !mutants.iter().any(|mutant| mutant.name == **name)) {
         return Err(Failure::new(format!("there is no mutant `{unknown}`")));
     }
-    Ok(mutants
-        .into_iter()
-        .filter(|mutant| names.is_empty() || names.contains(&mutant.name))
-        .collect())
+    Ok(mutants.into_iter().filter(|mutant| names.is_empty() || names.contains(&mutant.name)).collect())
 }
 
 /// A test that fails or is slow without any mutant proves nothing with one.
@@ -179,10 +162,7 @@ mod tests {
     fn only_named_mutants_are_chosen_and_a_wrong_name_is_refused() {
         let mutants = || plan::parse("mutant a | 1 | x\nmutant b | 2 | y\n").expect("well formed");
         assert_eq!(chosen(mutants(), &[]), Ok(mutants()));
-        assert_eq!(
-            chosen(mutants(), &["b".to_owned()]),
-            Ok(vec![mutants().remove(1)])
-        );
+        assert_eq!(chosen(mutants(), &["b".to_owned()]), Ok(vec![mutants().remove(1)]));
         assert!(chosen(mutants(), &["c".to_owned()]).is_err());
     }
 }

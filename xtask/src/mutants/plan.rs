@@ -24,19 +24,14 @@ impl Mutant {
 /// Asks the library's unit tests, and checks that every filter picks at least one test.
 pub(crate) fn read(binaries: &[Binary]) -> Result<Vec<Mutant>, Failure> {
     let Some(library) = binaries.iter().find(|binary| binary.has_test(LIST_TEST)) else {
-        return Err(Failure::new(format!(
-            "no test program has the test `{LIST_TEST}`, which lists the mutants"
-        )));
+        return Err(Failure::new(format!("no test program has the test `{LIST_TEST}`, which lists the mutants")));
     };
     let output = library.output(&["--exact", "--nocapture", LIST_TEST])?;
     let mutants = parse(&output)?;
     for mutant in &mutants {
         for filter in mutant.filters() {
             if !binaries.iter().any(|binary| binary.matches(filter)) {
-                return Err(Failure::new(format!(
-                    "the filter `{filter}` of mutant `{}` matches no test",
-                    mutant.name
-                )));
+                return Err(Failure::new(format!("the filter `{filter}` of mutant `{}` matches no test", mutant.name)));
             }
         }
     }
@@ -56,13 +51,10 @@ pub(crate) fn parse(output: &str) -> Result<Vec<Mutant>, Failure> {
         let Some(entry) = own.trim().strip_prefix("mutant ") else {
             continue;
         };
-        let mutant = parse_entry(entry)
-            .ok_or_else(|| Failure::new(format!("`{}` does not describe a mutant", own.trim())))?;
+        let mutant =
+            parse_entry(entry).ok_or_else(|| Failure::new(format!("`{}` does not describe a mutant", own.trim())))?;
         if mutants.iter().any(|other| other.name == mutant.name) {
-            return Err(Failure::new(format!(
-                "mutant `{}` is listed twice",
-                mutant.name
-            )));
+            return Err(Failure::new(format!("mutant `{}` is listed twice", mutant.name)));
         }
         mutants.push(mutant);
     }
@@ -73,31 +65,14 @@ pub(crate) fn parse(output: &str) -> Result<Vec<Mutant>, Failure> {
 }
 
 fn parse_entry(entry: &str) -> Option<Mutant> {
-    let [name, rule, filters] = entry
-        .split('|')
-        .map(str::trim)
-        .collect::<Vec<_>>()
-        .try_into()
-        .ok()?;
-    let filters: Vec<String> = filters
-        .split(',')
-        .map(|filter| filter.trim().to_owned())
-        .collect();
+    let [name, rule, filters] = entry.split('|').map(str::trim).collect::<Vec<_>>().try_into().ok()?;
+    let filters: Vec<String> = filters.split(',').map(|filter| filter.trim().to_owned()).collect();
     let complete = !rule.is_empty() && filters.iter().all(|filter| !filter.is_empty());
-    (complete && is_kebab_case(name)).then(|| Mutant {
-        name: name.to_owned(),
-        rule: rule.to_owned(),
-        filters,
-    })
+    (complete && is_kebab_case(name)).then(|| Mutant { name: name.to_owned(), rule: rule.to_owned(), filters })
 }
 
 fn is_kebab_case(name: &str) -> bool {
-    name.split('-').all(|word| {
-        !word.is_empty()
-            && word
-                .chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
-    })
+    name.split('-').all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()))
 }
 
 #[cfg(test)]

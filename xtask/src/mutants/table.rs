@@ -14,24 +14,16 @@ pub(crate) fn print(mutants: &[Mutant], verdicts: &[Verdict]) {
 fn lines(mutants: &[Mutant], verdicts: &[Verdict]) -> Vec<String> {
     let heading = ["mutant", "rule", "verdict"].map(str::to_owned);
     let rows: Vec<[String; 3]> = std::iter::once(heading)
-        .chain(mutants.iter().zip(verdicts).map(|(mutant, verdict)| {
-            [
-                mutant.name.clone(),
-                mutant.rule.clone(),
-                verdict.to_string(),
-            ]
-        }))
+        .chain(
+            mutants
+                .iter()
+                .zip(verdicts)
+                .map(|(mutant, verdict)| [mutant.name.clone(), mutant.rule.clone(), verdict.to_string()]),
+        )
         .collect();
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (first, second) = (width(0), width(1));
-    rows.iter()
-        .map(|[name, rule, verdict]| format!("{name:first$}  {rule:second$}  {verdict}"))
-        .collect()
+    rows.iter().map(|[name, rule, verdict]| format!("{name:first$}  {rule:second$}  {verdict}")).collect()
 }
 
 #[cfg(test)]
@@ -41,8 +33,7 @@ mod tests {
 
     #[test]
     fn columns_stand_below_each_other() {
-        let mutants = plan::parse("mutant a-long-name | SAFETY 9a | x\nmutant b | SAFETY 1 | y")
-            .expect("well formed");
+        let mutants = plan::parse("mutant a-long-name | SAFETY 9a | x\nmutant b | SAFETY 1 | y").expect("well formed");
         let verdicts = [Verdict::Survived, Verdict::Killed(vec!["y".to_owned()])];
         assert_eq!(
             lines(&mutants, &verdicts),

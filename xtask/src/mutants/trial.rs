@@ -27,22 +27,14 @@ pub(crate) struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     /// All runs of one filter: programs built on libtest-mimic take only one at a time.
-    pub(crate) fn all(
-        binaries: &'a [Binary],
-        filter: &'a str,
-        mutant: Option<&'a str>,
-    ) -> impl Iterator<Item = Self> {
+    pub(crate) fn all(binaries: &'a [Binary], filter: &'a str, mutant: Option<&'a str>) -> impl Iterator<Item = Self> {
         let logs = directory().join("logs").join(mutant.unwrap_or("none"));
-        binaries
-            .iter()
-            .enumerate()
-            .filter(move |(_, binary)| binary.matches(filter))
-            .map(move |(index, binary)| Self {
-                binary,
-                filter,
-                mutant,
-                log: logs.join(format!("{}.{index}.log", file_name(filter))),
-            })
+        binaries.iter().enumerate().filter(move |(_, binary)| binary.matches(filter)).map(move |(index, binary)| Self {
+            binary,
+            filter,
+            mutant,
+            log: logs.join(format!("{}.{index}.log", file_name(filter))),
+        })
     }
 
     /// What the program wrote, for a person to read.
@@ -57,11 +49,7 @@ impl<'a> Trial<'a> {
         // A file never fills up like a pipe, and stays when the program's children outlive it.
         let log = File::create(&self.log).map_err(failed)?;
         let mut command = self.binary.command();
-        command
-            .arg("--include-ignored")
-            .arg(self.filter)
-            .stdout(log.try_clone().map_err(failed)?)
-            .stderr(log);
+        command.arg("--include-ignored").arg(self.filter).stdout(log.try_clone().map_err(failed)?).stderr(log);
         if let Some(mutant) = self.mutant {
             command.env("TENURE_MUTANT", mutant);
         }
@@ -124,10 +112,7 @@ fn wait(child: &mut Child, patience: Duration) -> std::io::Result<Option<ExitSta
 }
 
 fn file_name(filter: &str) -> String {
-    filter
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-        .collect()
+    filter.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
 #[cfg(all(test, unix))]
@@ -144,10 +129,7 @@ mod tests {
     #[test]
     fn only_a_failed_test_counts_as_failed() {
         let failed = "failures:\n    a\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored;\n";
-        assert_eq!(
-            Ending::judge(failed, exit(EXIT_TEST_FAILED)),
-            Ending::Failed(vec!["a".to_owned()])
-        );
+        assert_eq!(Ending::judge(failed, exit(EXIT_TEST_FAILED)), Ending::Failed(vec!["a".to_owned()]));
         let usage = Ending::judge("error: Unrecognized option", exit(EXIT_TEST_FAILED));
         assert!(matches!(usage, Ending::Broken(_)), "{usage}");
         let aborted = Ending::judge(failed, ExitStatus::from_raw(6));

@@ -25,11 +25,7 @@ const NAMES_SHOWN: usize = 3;
 
 impl Verdict {
     /// Runs all tests that ought to notice, for no longer than `patience` in all.
-    pub(crate) fn reach(
-        mutant: &Mutant,
-        binaries: &[Binary],
-        patience: Duration,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn reach(mutant: &Mutant, binaries: &[Binary], patience: Duration) -> Result<Self, Failure> {
         let started = Instant::now();
         let mut endings = Vec::new();
         for filter in mutant.filters() {
@@ -63,11 +59,7 @@ impl Verdict {
                 Ending::Broken(how) => otherwise = Self::Unclear(format!("`{filter}`: {how}")),
             }
         }
-        if killers.is_empty() {
-            otherwise
-        } else {
-            Self::Killed(killers)
-        }
+        if killers.is_empty() { otherwise } else { Self::Killed(killers) }
     }
 
     /// Hung counts: a gate that waits forever does not let the mutant through either.

@@ -43,10 +43,7 @@ fn version_of(command: &Command) -> Option<String> {
         .stderr(Stdio::null())
         .output()
         .ok()?;
-    output
-        .status
-        .success()
-        .then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 fn install() -> Result<Command, Failure> {
@@ -57,10 +54,7 @@ fn install() -> Result<Command, Failure> {
         .arg(tools())
         // A build tree of its own, thrown away afterwards.
         .env_remove("CARGO_TARGET_DIR");
-    println!(
-        "cargo-deny 0.20 is missing; installing it once, which takes some minutes: {}",
-        describe(&command)
-    );
+    println!("cargo-deny 0.20 is missing; installing it once, which takes some minutes: {}", describe(&command));
     succeed(&mut command).map_err(|failure| {
         Failure::new(format!(
             "cargo-deny is missing and could not be installed ({failure}); \

@@ -20,8 +20,9 @@ pub(crate) fn text_files() -> Result<Vec<TextFile>, Failure> {
     let mut paths = match listed_by_git() {
         Some(paths) => paths,
         // An unpacked release has no git around it.
-        None => found_by_walking(&root)
-            .map_err(|error| Failure::new(format!("the files could not be listed: {error}")))?,
+        None => {
+            found_by_walking(&root).map_err(|error| Failure::new(format!("the files could not be listed: {error}")))?
+        }
     };
     paths.sort();
     Ok(paths
@@ -35,13 +36,7 @@ pub(crate) fn text_files() -> Result<Vec<TextFile>, Failure> {
 
 fn listed_by_git() -> Option<Vec<PathBuf>> {
     let output = at_root(Command::new("git"))
-        .args([
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ])
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .stderr(Stdio::null())
         .output()
         .ok()?;
@@ -49,13 +44,7 @@ fn listed_by_git() -> Option<Vec<PathBuf>> {
         return None;
     }
     let names = String::from_utf8_lossy(&output.stdout).into_owned();
-    Some(
-        names
-            .split('\0')
-            .filter(|name| !name.is_empty())
-            .map(PathBuf::from)
-            .collect(),
-    )
+    Some(names.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect())
 }
 
 fn found_by_walking(root: &Path) -> std::io::Result<Vec<PathBuf>> {

@@ -9,12 +9,8 @@ use crate::failure::Failure;
 pub(crate) const WHAT: &str = "no path of a developer's machine, no unfinished spot";
 
 /// Written in pieces, or this file would be the first to be found.
-const HOMES: [&str; 4] = [
-    concat!("/ho", "me/"),
-    concat!("/Us", "ers/"),
-    concat!("/ro", "ot/"),
-    concat!(r"\Us", r"ers\"),
-];
+const HOMES: [&str; 4] =
+    [concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("/ro", "ot/"), concat!(r"\Us", r"ers\")];
 const UNFINISHED: [&str; 2] = [concat!("to", "do!("), concat!("FIX", "ME")];
 
 pub(crate) fn check() -> Result<(), Failure> {
@@ -30,9 +26,7 @@ pub(crate) fn check() -> Result<(), Failure> {
     }
     match found {
         0 => Ok(()),
-        _ => Err(Failure::new(format!(
-            "{found} lines hold something left over; they are listed above"
-        ))),
+        _ => Err(Failure::new(format!("{found} lines hold something left over; they are listed above"))),
     }
 }
 
@@ -49,7 +43,7 @@ fn leftover(line: &str, root: &Path) -> Option<String> {
     Some(format!("`{word}`"))
 }
 
-/// Whether `prefix` stands at the start of a path: `/srv` + `/home/x` and web addresses are not meant.
+/// Whether `prefix` stands at the start of a path: in the middle of one, or of a web address, it is not meant.
 fn starts_a_path(line: &str, prefix: &str) -> bool {
     line.match_indices(prefix).any(|(at, _)| {
         let before = line[..at].chars().next_back();

@@ -19,24 +19,17 @@ pub(crate) fn check() -> Result<(), Failure> {
             continue;
         }
         for link in links(&file.text) {
-            let leads_somewhere = destination(&file.path, &link.target)
-                .is_some_and(|destination| root.join(destination).exists());
+            let leads_somewhere =
+                destination(&file.path, &link.target).is_some_and(|destination| root.join(destination).exists());
             if !leads_somewhere {
-                println!(
-                    "{}:{}: nothing at `{}`",
-                    file.path.display(),
-                    link.line,
-                    link.target
-                );
+                println!("{}:{}: nothing at `{}`", file.path.display(), link.line, link.target);
                 broken += 1;
             }
         }
     }
     match broken {
         0 => Ok(()),
-        _ => Err(Failure::new(format!(
-            "{broken} links lead nowhere; they are listed above"
-        ))),
+        _ => Err(Failure::new(format!("{broken} links lead nowhere; they are listed above"))),
     }
 }
 
@@ -69,10 +62,7 @@ fn links(markdown: &str) -> Vec<Link> {
             .chain(after_each(&prose, "href=\"", '"'))
             .chain(after_each(&prose, "src=\"", '"'))
             .chain(defined(&prose));
-        found.extend(targets.filter_map(relative).map(|target| Link {
-            line: index + 1,
-            target,
-        }));
+        found.extend(targets.filter_map(relative).map(|target| Link { line: index + 1, target }));
     }
     found
 }
@@ -83,8 +73,7 @@ fn without_code(line: &str) -> String {
 }
 
 fn after_each<'a>(text: &'a str, open: &'a str, close: char) -> impl Iterator<Item = &'a str> {
-    text.match_indices(open)
-        .filter_map(move |(at, _)| Some(text[at + open.len()..].split_once(close)?.0))
+    text.match_indices(open).filter_map(move |(at, _)| Some(text[at + open.len()..].split_once(close)?.0))
 }
 
 /// The target in `[name]: target`; `[^1]: …` is a footnote.
@@ -127,18 +116,12 @@ mod tests {
     use super::*;
 
     fn targets(markdown: &str) -> Vec<String> {
-        links(markdown)
-            .into_iter()
-            .map(|link| link.target)
-            .collect()
+        links(markdown).into_iter().map(|link| link.target).collect()
     }
 
     #[test]
     fn relative_links_of_every_form_are_found() {
-        assert_eq!(
-            targets("[a](docs/a.md) and ![b](<b c.svg> \"B\")"),
-            ["docs/a.md", "b c.svg"]
-        );
+        assert_eq!(targets("[a](docs/a.md) and ![b](<b c.svg> \"B\")"), ["docs/a.md", "b c.svg"]);
         assert_eq!(targets("[a](a.md#part \"title\")"), ["a.md"]);
         assert_eq!(targets("[safety]: docs/safety.md"), ["docs/safety.md"]);
         assert_eq!(targets("<img src=\"docs/logo.svg\">"), ["docs/logo.svg"]);
@@ -158,13 +141,7 @@ mod tests {
 
     #[test]
     fn a_link_knows_its_line() {
-        assert_eq!(
-            links("\n\n[a](b.md)"),
-            [Link {
-                line: 3,
-                target: "b.md".to_owned()
-            }]
-        );
+        assert_eq!(links("\n\n[a](b.md)"), [Link { line: 3, target: "b.md".to_owned() }]);
     }
 
     #[test]

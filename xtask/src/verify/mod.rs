@@ -25,11 +25,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     ];
     let total = checks.len();
     let failures: Vec<Failure> = checks.into_iter().filter_map(Result::err).collect();
-    println!(
-        "{} passed, {} failed",
-        total - failures.len(),
-        failures.len()
-    );
+    println!("{} passed, {} failed", total - failures.len(), failures.len());
     if failures.is_empty() {
         return Ok(());
     }
@@ -43,15 +39,7 @@ fn called(name: &str, mut command: Command) -> Result<(), Failure> {
 }
 
 fn clippy() -> Command {
-    cargo([
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--all-features",
-        "--",
-        "-D",
-        "warnings",
-    ])
+    cargo(["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"])
 }
 
 fn rustdoc() -> Command {

@@ -19,9 +19,7 @@ pub(crate) fn check() -> Result<(), Failure> {
         let list = output_of(&mut command)?;
         let name = manifest.display();
         if let Some(missing) = missing(&list) {
-            return Err(Failure::new(format!(
-                "the package of {name} lacks {missing}"
-            )));
+            return Err(Failure::new(format!("the package of {name} lacks {missing}")));
         }
         println!("{name}: {} files", list.lines().count());
     }
@@ -29,9 +27,7 @@ pub(crate) fn check() -> Result<(), Failure> {
 }
 
 fn missing(list: &str) -> Option<&'static str> {
-    NEEDED
-        .into_iter()
-        .find(|needed| !list.lines().any(|file| file == *needed))
+    NEEDED.into_iter().find(|needed| !list.lines().any(|file| file == *needed))
 }
 
 /// The manifests under `crates/` that do not say `publish = false`.

@@ -187,6 +187,8 @@ pub enum Note {
     RenewalFailed,
     /// The office was won but cannot be used; it is given back.
     Unusable,
+    /// No longer fit to lead, it does not run for the office.
+    Resting,
     /// The office was given up, and the store confirmed it.
     Released,
     /// The store did not confirm that the office was given up; it falls vacant by expiry.

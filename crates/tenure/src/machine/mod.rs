@@ -304,7 +304,10 @@ impl Machine {
             Wish::Rest if matches!(self.phase, Phase::Holding(_)) && self.goal != Goal::Forever => {
                 self.finish(Finish::TenureEnded, out);
             }
-            Wish::Rest => self.phase = Phase::Resting,
+            Wish::Rest => {
+                self.phase = Phase::Resting;
+                out.push(Action::Emit(Note::Resting));
+            }
             Wish::Run => match pause {
                 Pause::None => self.seek(now),
                 Pause::Backoff => {

@@ -1,0 +1,82 @@
+//! The stream that a watcher reads.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+
+use super::store::{Store, Table};
+use super::watchers::Post;
+use crate::Moment;
+use crate::backend::Hint;
+
+/// One watcher's stream of hints; dropping it unsubscribes.
+pub(super) struct Subscription<T: Table> {
+    store: Arc<Store<T>>,
+    id: usize,
+    /// Only the timekeeper has one.
+    timer: Option<(Moment, Timer)>,
+}
+
+type Timer = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl<T: Table> Subscription<T> {
+    /// Looks again at once after a timer fired; after so many that fired early, others get their turn first.
+    const LOOKS: usize = 2;
+
+    pub(super) fn new(store: Arc<Store<T>>, id: usize) -> Self {
+        Subscription { store, id, timer: None }
+    }
+
+    fn poll_timer(&mut self, until: Moment, context: &mut Context<'_>) -> Poll<()> {
+        if self.timer.as_ref().is_none_or(|(armed, _)| *armed != until) {
+            let clock = self.store.clock().clone();
+            self.timer = Some((until, Box::pin(async move { clock.wait_until(until).await })));
+        }
+        let Some((_, timer)) = &mut self.timer else {
+            return Poll::Pending;
+        };
+        let fired = timer.as_mut().poll(context);
+        if fired.is_ready() {
+            self.timer = None;
+        }
+        fired
+    }
+}
+
+impl<T: Table> Stream for Subscription<T> {
+    type Item = Hint;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Hint>> {
+        let this = self.get_mut();
+        for _ in 0..Self::LOOKS {
+            match this.store.read(this.id, context.waker()) {
+                Post::Hint(hint) => return Poll::Ready(Some(hint)),
+                Post::Ended => {
+                    this.timer = None;
+                    this.store.unsubscribe(this.id);
+                    return Poll::Ready(None);
+                }
+                Post::Nothing => {
+                    this.timer = None;
+                    return Poll::Pending;
+                }
+                Post::NothingUntil(until) => {
+                    if this.poll_timer(until, context).is_pending() {
+                        return Poll::Pending;
+                    }
+                }
+            }
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl<T: Table> Drop for Subscription<T> {
+    fn drop(&mut self) {
+        self.store.unsubscribe(self.id);
+    }
+}

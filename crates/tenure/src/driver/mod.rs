@@ -1,0 +1,14 @@
+//! Runs every campaign of a process on one thread of its own, so that a busy or blocked application never delays a renewal.
+//!
+//! [`Core`] is the whole logic and is synchronous; a thin asynchronous loop around it makes the calls.
+
+mod core;
+mod heart;
+mod published;
+mod shell;
+mod timers;
+
+pub use self::core::{BackendKey, Called, Command, Core, Happening, Key};
+
+pub(crate) use published::{Published, TenureState};
+pub(crate) use shell::{Driver, Start};
