@@ -168,7 +168,10 @@ impl Drop for Abandoned {
 pub(crate) fn refusal(published: &Published, finish: Finish) -> Error {
     let plan = published.plan();
     let error = match finish {
-        Finish::TimedOut => Error::new(ErrorKind::TimedOut, "not elected in the time given; another holds the office, or the store is away"),
+        Finish::TimedOut => Error::new(
+            ErrorKind::TimedOut,
+            "not elected in the time given; another holds the office, or the store is away",
+        ),
         Finish::NotElected => Error::new(ErrorKind::Held, "another holds the office"),
         Finish::TenureEnded => Error::new(ErrorKind::LeadershipLost, "leadership has ended"),
         Finish::Stopped => Error::new(ErrorKind::Closed, "the campaign was stopped"),
@@ -372,15 +375,20 @@ impl CandidateBuilder {
         let traits = election.traits();
         traits.admit(self.require, &timing, &election.backend().place()).map_err(named)?;
         if self.advertise.len() > Self::MOST_ADVERTISED {
-            let message = format!("{} bytes are to be advertised, and {} are allowed", self.advertise.len(), Self::MOST_ADVERTISED);
+            let message = format!(
+                "{} bytes are to be advertised, and {} are allowed",
+                self.advertise.len(),
+                Self::MOST_ADVERTISED
+            );
             return Err(named(Error::new(ErrorKind::InvalidConfig, message)));
         }
         if self.base > i64::MAX as u64 {
             let message = format!("a token base of {} leaves no room below {}", self.base, i64::MAX);
             return Err(named(Error::new(ErrorKind::InvalidConfig, message)));
         }
-        let plan = Plan::new(election.name().clone(), name, 0, shared(timing), traits)
-            .advertising(self.advertise.as_slice().into())
+        let (name, timing) = shared(name, timing);
+        let plan = Plan::new(election.name().clone(), name, 0, timing, traits)
+            .advertising(advertised(&self.advertise))
             .with_token_base(self.base)
             .reclaiming(self.reclaim)
             .ending_work_with_process(self.work_ends_with_process);
@@ -397,16 +405,17 @@ impl CandidateBuilder {
     }
 }
 
-/// A process with many elections mostly has one timing; they share it.
-fn shared(timing: Timing) -> Arc<Timing> {
-    static LAST: Mutex<Weak<Timing>> = Mutex::new(Weak::new());
+/// A process with many elections mostly runs for all of them under one name and with one timing; they share both.
+fn shared(name: CandidateName, timing: Timing) -> (CandidateName, Arc<Timing>) {
+    static LAST: Mutex<Option<(CandidateName, Arc<Timing>)>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    match last.upgrade().filter(|last| **last == timing) {
-        Some(same) => same,
-        None => {
-            let timing = Arc::new(timing);
-            *last = Arc::downgrade(&timing);
-            timing
-        }
+    match last.as_ref().filter(|(last_name, last_timing)| *last_name == name && **last_timing == timing) {
+        Some(same) => same.clone(),
+        None => last.insert((name, Arc::new(timing))).clone(),
     }
+}
+
+/// Most candidates advertise nothing, and nothing takes no room.
+fn advertised(bytes: &[u8]) -> Arc<[u8]> {
+    if bytes.is_empty() { Arc::default() } else { bytes.into() }
 }

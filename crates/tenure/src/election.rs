@@ -93,8 +93,10 @@ impl Election {
     /// Takes the office from its holder and bars it for the rest of the holder's lease, so that never two lead.
     pub async fn evict(&self) -> Result<Evicted, Error> {
         let seat = self.seat.clone();
-        self.ask(move |backend| Box::pin(async move { backend.administer().ok_or_else(unsupported)?.evict(&seat).await }))
-            .await
+        self.ask(move |backend| {
+            Box::pin(async move { backend.administer().ok_or_else(unsupported)?.evict(&seat).await })
+        })
+        .await
     }
 
     pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
@@ -121,7 +123,9 @@ impl Election {
         });
         match receiver.await {
             Ok(answer) => answer.map_err(|error| error.of_election(&self.seat)),
-            Err(_) => Err(Error::new(ErrorKind::Internal, "the backend panicked, or the driver did").of_election(&self.seat)),
+            Err(_) => {
+                Err(Error::new(ErrorKind::Internal, "the backend panicked, or the driver did").of_election(&self.seat))
+            }
         }
     }
 }

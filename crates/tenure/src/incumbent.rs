@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use crate::FencingToken;
 use crate::backend::{Held, TenureId};
+use crate::machine::Plan;
 
 /// The holder of an office.
 ///
@@ -27,6 +28,11 @@ impl Incumbent {
             since: held.since,
             advertise: held.advertise.clone(),
         }
+    }
+
+    pub(crate) fn own(plan: &Plan, tenure: TenureId, token: Option<FencingToken>) -> Self {
+        let (name, advertise) = (plan.name().shared(), plan.advertise().clone());
+        Incumbent { name, tenure: Some(tenure), token, since: None, advertise }
     }
 
     /// The holder's name.

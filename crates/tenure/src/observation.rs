@@ -20,7 +20,12 @@ pub struct Observation {
 }
 
 impl Observation {
-    pub(crate) fn begin(backend: Arc<dyn Backend>, seat: Seat, interval: Duration, clock: AnyClock) -> Result<Self, Error> {
+    pub(crate) fn begin(
+        backend: Arc<dyn Backend>,
+        seat: Seat,
+        interval: Duration,
+        clock: AnyClock,
+    ) -> Result<Self, Error> {
         let (sender, seen) = watch::channel(None);
         Driver::of(&clock)?.run(observe(backend, seat, interval, clock, sender));
         Ok(Observation { seen })
@@ -52,7 +57,9 @@ async fn observe(backend: Arc<dyn Backend>, seat: Seat, interval: Duration, cloc
         }
         match backend.inspect(&seat).await {
             Ok(sight) => publish(&seat, &sight, &mut highest, &seen),
-            Err(error) => tracing::warn!(election = %seat, %error, "the election cannot be read; its last known holder stands"),
+            Err(error) => {
+                tracing::warn!(election = %seat, %error, "the election cannot be read; its last known holder stands")
+            }
         }
         let again = match &watch {
             // Expiry is not always pushed; a look now and then costs little.

@@ -81,7 +81,9 @@ impl<K: Eq + Hash + Clone, V: Clone> MemoryTtl<K, V> {
 impl<K: Eq + Hash, V> Shelf<K, V> {
     fn live(&self, key: &K, now: Moment) -> Option<&Entry<V>> {
         // SEEDS 5: expired at exactly now = expiry.
-        self.entries.get(key).filter(|entry| now < entry.expiry || (planted(Mutant::TtlLateExpiry) && now == entry.expiry))
+        self.entries
+            .get(key)
+            .filter(|entry| now < entry.expiry || (planted(Mutant::TtlLateExpiry) && now == entry.expiry))
     }
 }
 

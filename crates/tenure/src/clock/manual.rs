@@ -1,9 +1,11 @@
 //! A clock that stands still until a test moves it.
 
+use std::collections::HashSet;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use super::Clock;
@@ -36,20 +38,35 @@ struct State {
     now: Moment,
     next_id: u64,
     sleepers: Vec<Sleeper>,
-    /// How often a sleeper has gone to sleep, so that `advance` can tell that a woken one has come back.
-    naps: u64,
+    /// The threads that sleep on this clock from time to time. One of them that is not asleep is doing something, and time waits for it.
+    threads: HashSet<ThreadId>,
+    /// What was handed to such a thread and is still on its way.
+    handovers: usize,
 }
 
 #[derive(Debug)]
 struct Sleeper {
     id: u64,
     at: Moment,
+    thread: ThreadId,
     waker: Waker,
 }
 
+impl State {
+    /// Whether a thread other than `here` still acts on the present time.
+    fn is_busy(&self, here: ThreadId) -> bool {
+        self.handovers > 0 || self.awake(here).next().is_some()
+    }
+
+    fn awake(&self, here: ThreadId) -> impl Iterator<Item = ThreadId> {
+        let asleep = |thread: &ThreadId| self.sleepers.iter().any(|sleeper| sleeper.thread == *thread);
+        self.threads.iter().copied().filter(move |thread| *thread != here && !asleep(thread))
+    }
+}
+
 impl ManualClock {
-    /// How long `advance` waits, in real time, for those it woke to sleep again before it moves on.
-    const PATIENCE: Duration = Duration::from_millis(250);
+    /// How long time stands still, in real time, for a thread that does not go to sleep again; it may have ended.
+    const PATIENCE: Duration = Duration::from_secs(2);
 
     /// A clock that shows a fixed moment well after its origin.
     pub fn new() -> Self {
@@ -60,41 +77,44 @@ impl ManualClock {
 
     /// Moves time on by `span`, stopping at every moment somebody waits for and giving them (real) time to act on it.
     ///
-    /// It blocks until the drivers that sleep on this clock have done what was due and sleep again, so that after
-    /// `advance` returns, what time alone decides has been decided.
+    /// It blocks until the drivers on this clock have done what was due or asked of them and sleep again, so that after `advance` returns,
+    /// what time alone decides has been decided.
     pub fn advance(&self, span: Duration) {
-        let target = self.now().after(span);
-        loop {
-            let mut state = self.state();
-            let due = state.sleepers.iter().map(|sleeper| sleeper.at).min().filter(|at| *at <= target);
-            let Some(at) = due else {
-                state.now = state.now.max(target);
-                return;
-            };
-            state.now = state.now.max(at);
-            let now = state.now;
-            let naps = state.naps;
-            let woken = state.sleepers.extract_if(.., |sleeper| sleeper.at <= now).collect::<Vec<_>>();
-            let expected = naps + woken.len() as u64;
-            for sleeper in woken {
-                sleeper.waker.wake();
-            }
-            drop(self.inner.changed.wait_timeout_while(state, Self::PATIENCE, |state| state.naps < expected));
+        let mut state = self.settle(self.state());
+        let target = state.now.after(span);
+        while let Some(at) = state.sleepers.iter().map(|sleeper| sleeper.at).min().filter(|at| *at <= target) {
+            state = self.move_to(state, at);
         }
+        drop(self.move_to(state, target));
     }
 
     /// Moves time on by `span` at one stroke, as a process sees it that was stopped meanwhile: nobody acts in between.
     pub fn jump(&self, span: Duration) {
-        let mut state = self.state();
-        state.now = state.now.after(span);
+        let state = self.settle(self.state());
+        let target = state.now.after(span);
+        drop(self.move_to(state, target));
+    }
+
+    /// Sets the time, wakes whoever waited for it, and waits until all of them sleep again.
+    fn move_to<'a>(&'a self, mut state: MutexGuard<'a, State>, now: Moment) -> MutexGuard<'a, State> {
+        state.now = state.now.max(now);
         let now = state.now;
-        let expected = state.naps;
-        let woken = state.sleepers.extract_if(.., |sleeper| sleeper.at <= now).collect::<Vec<_>>();
-        let expected = expected + woken.len() as u64;
-        for sleeper in woken {
-            sleeper.waker.wake();
+        let woken: Vec<_> = state.sleepers.extract_if(.., |sleeper| sleeper.at <= now).collect();
+        woken.into_iter().for_each(|sleeper| sleeper.waker.wake());
+        self.settle(state)
+    }
+
+    /// Waits until nobody acts any more. The caller's own thread cannot act while it waits here.
+    fn settle<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let here = thread::current().id();
+        let waited = self.inner.changed.wait_timeout_while(state, Self::PATIENCE, |state| state.is_busy(here));
+        let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() {
+            let gone: Vec<_> = state.awake(here).collect();
+            state.threads.retain(|thread| !gone.contains(thread));
+            state.handovers = 0;
         }
-        drop(self.inner.changed.wait_timeout_while(state, Self::PATIENCE, |state| state.naps < expected));
+        state
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -110,6 +130,8 @@ impl Clock for ManualClock {
     fn wait_until<'a>(&'a self, moment: Moment) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         let mut bed = Bed { clock: self, id: None };
         Box::pin(poll_fn(move |context| {
+            // The closure must own the bed as a whole, not copies of its fields.
+            let bed = &mut bed;
             let mut state = bed.clock.state();
             if state.now >= moment {
                 return Poll::Ready(());
@@ -122,14 +144,25 @@ impl Clock for ManualClock {
                 _ => {
                     let id = state.next_id;
                     state.next_id += 1;
-                    state.naps += 1;
-                    state.sleepers.push(Sleeper { id, at: moment, waker: context.waker().clone() });
+                    let thread = thread::current().id();
+                    state.threads.insert(thread);
+                    state.sleepers.push(Sleeper { id, at: moment, thread, waker: context.waker().clone() });
                     bed.id = Some(id);
                     bed.clock.inner.changed.notify_all();
                 }
             }
             Poll::Pending
         }))
+    }
+
+    fn handed_over(&self) {
+        self.state().handovers += 1;
+    }
+
+    fn taken_over(&self) {
+        let mut state = self.state();
+        state.handovers = state.handovers.saturating_sub(1);
+        state.threads.insert(thread::current().id());
     }
 }
 
@@ -150,6 +183,16 @@ impl Drop for Bed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_that_is_given_up_leaves_no_sleeper_behind() {
+        let clock = ManualClock::new();
+        let mut wait = clock.wait_until(Moment::NEVER);
+        assert!(wait.as_mut().poll(&mut std::task::Context::from_waker(Waker::noop())).is_pending());
+        assert_eq!(clock.state().sleepers.len(), 1);
+        drop(wait);
+        assert_eq!(clock.state().sleepers.len(), 0);
+    }
 
     #[test]
     fn a_sleeper_wakes_when_its_moment_comes_and_not_before() {

@@ -25,6 +25,13 @@ pub trait Clock: Debug + Send + Sync + 'static {
 
     /// Resolves once `moment` has come.
     fn wait_until<'a>(&'a self, moment: Moment) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+    /// Something was handed to a thread that waits on this clock. A clock that is moved by hand lets no time pass before that thread has it;
+    /// every other clock does nothing.
+    fn handed_over(&self) {}
+
+    /// The calling thread has what was handed to it.
+    fn taken_over(&self) {}
 }
 
 /// The clock of a candidate: the machine's own without a virtual call, or one that the user brings.
@@ -41,6 +48,18 @@ impl AnyClock {
         match self {
             AnyClock::Boot => BootClock.now(),
             AnyClock::Custom(clock) => clock.now(),
+        }
+    }
+
+    pub(crate) fn handed_over(&self) {
+        if let AnyClock::Custom(clock) = self {
+            clock.handed_over();
+        }
+    }
+
+    pub(crate) fn taken_over(&self) {
+        if let AnyClock::Custom(clock) = self {
+            clock.taken_over();
         }
     }
 

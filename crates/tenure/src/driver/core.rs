@@ -99,7 +99,8 @@ struct Load {
 /// All campaigns of a process. `T` is what the runner keeps with each.
 #[derive(Debug)]
 pub struct Core<T> {
-    entries: Slab<Entry<T>>,
+    /// Boxed: a table that grows by moving all of them would stop every renewal meanwhile, and leave a hole of its old size.
+    entries: Slab<Box<Entry<T>>>,
     timers: Timers<Sleeper>,
     hearts: BTreeMap<(BackendKey, SessionId), Heart>,
     /// Seats on backends that share sessions: none twice (SAFETY 21).
@@ -120,6 +121,10 @@ impl<T> Core<T> {
     /// A call is never cancelled, so one that hangs stays; a campaign waits for one at most. So many more may hang on one backend before
     /// no further call is made there.
     pub const MOST_DETACHED: u32 = 256;
+
+    /// So many are woken at once; whoever else is due follows in the next batch. What a batch needs in passing stays small, and so does
+    /// the store's work for one call.
+    pub const MOST_AT_ONCE: usize = 1_024;
 
     /// A core without campaigns.
     pub fn new() -> Self {
@@ -148,7 +153,7 @@ impl<T> Core<T> {
         let generation = self.generations;
         let machine = Machine::new(plan);
         let entry = Entry { machine, tag, backend, generation, wake: Moment::NEVER, slack: 0, session: None };
-        Ok(Key { index: self.entries.insert(entry) as u32, generation })
+        Ok(Key { index: self.entries.insert(Box::new(entry)) as u32, generation })
     }
 
     /// Takes out a campaign that has finished.
@@ -192,7 +197,7 @@ impl<T> Core<T> {
         self.loads.contains_key(&backend)
     }
 
-    /// When time must pass next.
+    /// When time must pass next; a moment in the past after more was due than is done at once.
     pub fn next_wake(&self) -> Moment {
         self.timers.next()
     }
@@ -203,12 +208,14 @@ impl<T> Core<T> {
             Happening::Tell(key, input) => self.tell(key, input, now, random),
             Happening::Answered(called, outcome) => self.answered(called, outcome, now, random),
             Happening::Beaten(backend, session, attempt, beat) => {
-                let Some(heart) = self.hearts.get_mut(&(backend, session)) else { return };
-                let pulse = heart.answered(attempt, beat, now);
-                self.pulse(backend, session, pulse, now, random);
+                if let Some(heart) = self.hearts.get_mut(&(backend, session)) {
+                    let pulse = heart.answered(attempt, beat, now);
+                    self.pulse(backend, session, pulse, now, random);
+                }
             }
             Happening::Time => self.time(now, random),
         }
+        self.forget_stale_timers();
     }
 
     /// What is to be done, in order; renewals of one backend come together.
@@ -220,13 +227,16 @@ impl<T> Core<T> {
     }
 
     fn time(&mut self, now: Moment, random: &mut dyn FnMut() -> u64) {
-        let mut early = Vec::new();
-        while let Some((at, sleeper)) = self.timers.pop_near(now) {
+        let (mut woken, mut early) = (0, Vec::new());
+        while woken < Self::MOST_AT_ONCE
+            && let Some((at, sleeper)) = self.timers.pop_near(now)
+        {
             match sleeper {
                 Sleeper::Seat(key) => {
                     // Whoever asked for another wake since is in the heap a second time.
                     let Some(entry) = self.entry(key).filter(|entry| entry.wake == at) else { continue };
                     if at.before(Duration::from_nanos(entry.slack.into())) <= now {
+                        woken += 1;
                         self.tell(key, Input::Wake, now, random);
                     } else {
                         early.push((at, sleeper));
@@ -242,6 +252,15 @@ impl<T> Core<T> {
         }
         for (at, sleeper) in early {
             self.timers.set(at, sleeper);
+        }
+    }
+
+    /// Nobody is to be woken for a timer that its campaign has replaced since, as every answered call leaves one behind.
+    fn forget_stale_timers(&mut self) {
+        while let Some((at, Sleeper::Seat(key))) = self.timers.first()
+            && self.entry(key).is_none_or(|entry| entry.wake != at)
+        {
+            self.timers.pop();
         }
     }
 
@@ -345,7 +364,7 @@ impl<T> Core<T> {
 
     /// Keeps a session alive from now on.
     fn adopt(&mut self, backend: BackendKey, session: SessionId, from: Moment, ttl: Duration) {
-        let heart = self.hearts.entry((backend, session)).or_insert_with(|| Heart::new(session, backend, from, ttl));
+        let heart = self.hearts.entry((backend, session)).or_insert_with(|| Heart::new(from, ttl));
         if heart.seats.is_empty() {
             self.timers.set(heart.wake_at(), Sleeper::Heart(backend, session));
         }
@@ -415,11 +434,11 @@ impl<T> Core<T> {
     }
 
     fn entry(&self, key: Key) -> Option<&Entry<T>> {
-        self.entries.get(key.index as usize).filter(|entry| entry.generation == key.generation)
+        self.entries.get(key.index as usize).map(Box::as_ref).filter(|entry| entry.generation == key.generation)
     }
 
     fn entry_mut(&mut self, key: Key) -> Option<&mut Entry<T>> {
-        self.entries.get_mut(key.index as usize).filter(|entry| entry.generation == key.generation)
+        self.entries.get_mut(key.index as usize).map(Box::as_mut).filter(|entry| entry.generation == key.generation)
     }
 }
 

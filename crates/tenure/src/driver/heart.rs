@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use super::core::Key;
 use crate::Moment;
-use crate::backend::{Attempt, AttemptId, Beat, SessionId};
+use crate::backend::{Attempt, AttemptId, Beat};
 use crate::mutant::{Mutant, planted};
 
 /// A session as the driver keeps it alive: one heartbeat in flight, and the oldest unanswered send is what an answer credits.
 #[derive(Debug)]
 pub(super) struct Heart {
-    pub(super) session: SessionId,
-    pub(super) backend: u32,
     pub(super) from: Moment,
     pub(super) ttl: Duration,
     pub(super) seats: Vec<Key>,
@@ -32,9 +30,9 @@ pub(super) enum Pulse {
 }
 
 impl Heart {
-    pub(super) fn new(session: SessionId, backend: u32, from: Moment, ttl: Duration) -> Self {
+    pub(super) fn new(from: Moment, ttl: Duration) -> Self {
         let next = from.after(ttl / 3);
-        Heart { session, backend, from, ttl, seats: Vec::new(), call: None, unanswered: None, beats: 0, next }
+        Heart { from, ttl, seats: Vec::new(), call: None, unanswered: None, beats: 0, next }
     }
 
     /// Lets time pass.
@@ -106,7 +104,7 @@ mod tests {
     }
 
     fn heart() -> Heart {
-        Heart::new(SessionId(1), 0, at(100), TTL)
+        Heart::new(at(100), TTL)
     }
 
     #[test]

@@ -6,6 +6,8 @@ mod core;
 mod heart;
 mod published;
 mod shell;
+#[cfg(test)]
+mod tests;
 mod timers;
 
 pub use self::core::{BackendKey, Called, Command, Core, Happening, Key};

@@ -19,21 +19,23 @@ use crate::{Alarm, Ending, Error, ErrorKind, FencingToken, Incumbent, Moment};
 /// A campaign as its handles see it.
 #[derive(Debug)]
 pub(crate) struct Published {
-    /// Until when to believe; 0 is never. On a cache line of its own: it is read on every `is_leader` from any thread.
-    deadline: Line,
-    clock: AnyClock,
-    driver: Arc<Driver>,
-    plan: Arc<Plan>,
-    key: OnceLock<Key>,
+    line: Line,
     status: Mutex<Status>,
     changed: Notify,
 }
 
+/// A cache line of its own: `is_leader` reads it from any thread, and only a renewal writes to it. What never changes fills it up.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Line {
+    /// Until when to believe; 0 is never.
     deadline: AtomicU64,
+    /// By when work that is guarded must have stopped.
     expiry: AtomicU64,
+    clock: AnyClock,
+    driver: Arc<Driver>,
+    plan: Arc<Plan>,
+    key: OnceLock<Key>,
 }
 
 #[derive(Debug)]
@@ -44,8 +46,6 @@ struct Status {
     /// Guards were used in this tenure, so their count says whether work runs.
     guarded: bool,
     stopping: bool,
-    /// By when work that was told to stop must have stopped.
-    stop_by: Moment,
     finish: Option<Finish>,
     more: Option<Box<More>>,
 }
@@ -87,18 +87,20 @@ impl TenureState {
 impl Published {
     pub(crate) fn new(plan: Arc<Plan>, clock: AnyClock, driver: Arc<Driver>) -> Self {
         Published {
-            deadline: Line { deadline: AtomicU64::new(0), expiry: AtomicU64::new(0) },
-            clock,
-            driver,
-            plan,
-            key: OnceLock::new(),
+            line: Line {
+                deadline: AtomicU64::new(0),
+                expiry: AtomicU64::new(0),
+                clock,
+                driver,
+                plan,
+                key: OnceLock::new(),
+            },
             status: Mutex::new(Status {
                 state: State::Candidate,
                 tenure: None,
                 guards: 0,
                 guarded: false,
                 stopping: false,
-                stop_by: Moment::NEVER,
                 finish: None,
                 more: None,
             }),
@@ -107,20 +109,20 @@ impl Published {
     }
 
     pub(crate) fn plan(&self) -> &Arc<Plan> {
-        &self.plan
+        &self.line.plan
     }
 
     pub(crate) fn tell(self: &Arc<Self>, input: Input) {
-        self.driver.tell(self, input);
+        self.line.driver.tell(self, input);
     }
 
     pub(super) fn set_key(&self, key: Key) {
         // A campaign is started once.
-        let _ = self.key.set(key);
+        let _ = self.line.key.set(key);
     }
 
     pub(super) fn key(&self) -> Option<Key> {
-        self.key.get().copied()
+        self.line.key.get().copied()
     }
 
     // ---- read by handles
@@ -128,11 +130,11 @@ impl Published {
     #[inline]
     pub(crate) fn is_leader(&self) -> bool {
         // The deadline first: a thread that is held up between the two reads finds a later clock, never a later deadline.
-        let deadline = self.deadline.deadline.load(Ordering::Acquire);
+        let deadline = self.line.deadline.load(Ordering::Acquire);
         if planted(Mutant::CachedFlag) {
             return deadline != 0;
         }
-        deadline != 0 && self.clock.now().as_nanos() < deadline
+        deadline != 0 && self.line.clock.now().as_nanos() < deadline
     }
 
     pub(crate) fn is_held(&self, tenure: &TenureState) -> bool {
@@ -140,13 +142,9 @@ impl Published {
     }
 
     pub(crate) fn term(&self) -> Option<Term> {
-        let deadline = self.deadline.deadline.load(Ordering::Acquire);
-        let expiry = self.deadline.expiry.load(Ordering::Acquire);
+        let deadline = self.line.deadline.load(Ordering::Acquire);
+        let expiry = self.line.expiry.load(Ordering::Acquire);
         (deadline != 0).then_some(Term { deadline: Moment::from_nanos(deadline), expiry: Moment::from_nanos(expiry) })
-    }
-
-    pub(crate) fn clock(&self) -> &AnyClock {
-        &self.clock
     }
 
     pub(crate) fn state(&self) -> State {
@@ -162,6 +160,9 @@ impl Published {
     }
 
     pub(crate) fn incumbent(&self) -> Option<Incumbent> {
+        if let Some(tenure) = self.leading() {
+            return Some(Incumbent::own(&self.line.plan, tenure.id, tenure.token));
+        }
         self.status().more.as_ref().and_then(|more| more.incumbent.clone())
     }
 
@@ -243,9 +244,10 @@ impl Published {
     // ---- written by the driver
 
     pub(super) fn set_deadline(&self, term: Option<Term>) {
-        let (deadline, expiry) = term.map_or((0, 0), |term| (term.deadline.as_nanos(), term.expiry.as_nanos()));
-        self.deadline.expiry.store(expiry, Ordering::Release);
-        self.deadline.deadline.store(deadline, Ordering::Release);
+        if let Some(term) = term {
+            self.line.expiry.store(term.expiry.as_nanos(), Ordering::Release);
+        }
+        self.line.deadline.store(term.map_or(0, |term| term.deadline.as_nanos()), Ordering::Release);
     }
 
     pub(super) fn begin(&self, id: TenureId, token: Option<FencingToken>) {
@@ -261,7 +263,7 @@ impl Published {
     }
 
     pub(super) fn stop_work(&self, by: Moment) {
-        self.status().stop_by = by;
+        self.line.expiry.store(by.as_nanos(), Ordering::Release);
     }
 
     /// Ends the tenure for its handles; the answer is whether guarded work still runs, as far as can be known.
@@ -279,7 +281,7 @@ impl Published {
         status.tell(Change::Lost { ending });
         let work = match (status.guards, status.guarded) {
             (0, true) => Work::Stopped,
-            (0, false) => Work::Unwatched { by: status.stop_by },
+            (0, false) => Work::Unwatched { by: Moment::from_nanos(self.line.expiry.load(Ordering::Acquire)) },
             _ => Work::Running,
         };
         drop(status);
@@ -320,12 +322,12 @@ impl Published {
         status.publish(Event::Alarmed(alarm));
         if let Alarm::TokenWentBack { .. } | Alarm::StoreReplaced { .. } = alarm {
             let error = Error::new(ErrorKind::TokenWentBack, alarm.to_string());
-            status.more().error = Some(error.of_election(self.plan.seat()));
+            status.more().error = Some(error.of_election(self.line.plan.seat()));
         }
     }
 
     pub(super) fn seen(&self, sight: &Sight) {
-        let incumbent = sight.held().map(|held| Incumbent::seen(held, self.plan.token_base()));
+        let incumbent = sight.held().map(|held| Incumbent::seen(held, self.line.plan.token_base()));
         let mut status = self.status();
         let known = status.more.as_ref().and_then(|more| more.incumbent.as_ref());
         if known == incumbent.as_ref() {

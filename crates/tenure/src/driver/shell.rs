@@ -22,12 +22,13 @@ use crate::{Error, ErrorKind};
 /// The process's driver, or the one of a clock of the user's own.
 pub(crate) struct Driver {
     requests: UnboundedSender<Request>,
+    clock: AnyClock,
 }
 
-/// What the driver's thread is asked to do.
+/// What the driver's thread is asked to do. Small, for very many can wait at once when a process starts its campaigns.
 enum Request {
     Start(Box<Start>),
-    Tell(Arc<Published>, Input),
+    Tell(Arc<Published>, Box<Input>),
     Run(Pin<Box<dyn Future<Output = ()> + Send>>),
 }
 
@@ -71,18 +72,24 @@ impl Driver {
 
     pub(crate) fn start(&self, start: Start) {
         let published = start.published.clone();
-        if self.requests.send(Request::Start(Box::new(start))).is_err() {
+        if !self.send(Request::Start(Box::new(start))) {
             published.driver_failed();
         }
     }
 
     pub(crate) fn tell(&self, published: &Arc<Published>, input: Input) {
-        let _ = self.requests.send(Request::Tell(published.clone(), input));
+        self.send(Request::Tell(published.clone(), Box::new(input)));
     }
 
     /// Runs something beside the campaigns: an observer, an administrator's call.
     pub(crate) fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let _ = self.requests.send(Request::Run(Box::pin(task)));
+        self.send(Request::Run(Box::pin(task)));
+    }
+
+    /// Hands a request to the driver's thread; `false` when it is no more.
+    fn send(&self, request: Request) -> bool {
+        self.clock.handed_over();
+        self.requests.send(request).is_ok()
     }
 
     fn spawn(clock: AnyClock) -> Result<Arc<Driver>, Error> {
@@ -91,7 +98,7 @@ impl Driver {
             Error::new(ErrorKind::Internal, "the thread that renews leases cannot be started").because(error)
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-        let driver = Arc::new(Driver { requests });
+        let driver = Arc::new(Driver { requests, clock: clock.clone() });
         std::thread::Builder::new()
             .name("tenure".into())
             .spawn(move || {
@@ -142,7 +149,7 @@ struct Shell {
 
 impl Shell {
     /// So many ready things of one kind are taken in before the calls they lead to are made.
-    const BATCH: usize = 4_096;
+    const BATCH: usize = 1_024;
 
     fn new(clock: AnyClock, requests: UnboundedReceiver<Request>) -> Self {
         Shell {
@@ -222,10 +229,11 @@ impl Shell {
     }
 
     fn requested(&mut self, request: Request) {
+        self.clock.taken_over();
         match request {
             Request::Tell(published, input) => {
                 if let Some(key) = published.key() {
-                    self.pending.push_back(Happening::Tell(key, input));
+                    self.pending.push_back(Happening::Tell(key, *input));
                 }
             }
             Request::Run(task) => {

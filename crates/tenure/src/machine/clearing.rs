@@ -4,6 +4,7 @@ use super::Finish;
 use super::{Action, Actions, Goal, Machine, Note, Phase, Plan, Wish};
 use crate::Moment;
 use crate::backend::TenureId;
+use crate::mutant::{Mutant, planted};
 
 /// A withdrawal under way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -15,6 +16,8 @@ pub(super) struct Clearing {
     pub(super) pause: Pause,
     /// Whether it was a tenure that had begun, and not only a bid.
     pub(super) held: bool,
+    /// Whether the present bid waits in a queue behind it, and is to be withdrawn next.
+    pub(super) queued: bool,
 }
 
 impl Clearing {
@@ -47,11 +50,22 @@ impl Machine {
         // The watch belongs to a bid that is no more.
         self.watch_off(out);
         self.call = None;
-        let mut clearing = Clearing { tenure, until: now.after(self.timing().lease), next_try: now, pause, held };
+        let mut clearing =
+            Clearing { tenure, until: now.after(self.timing().lease), next_try: now, pause, held, queued: false };
         if let Wish::Finish(_) = self.wish {
             clearing.hasten(now, &self.plan);
         }
         self.phase = Phase::Clearing(clearing);
+    }
+
+    /// Withdraws an earlier bid of ours that landed after it was given up, and then the present one if that waits behind it.
+    pub(super) fn clear_ghost(&mut self, ghost: TenureId, queued: bool, now: Moment, out: &mut Actions) {
+        // Bid after bid: then the withdrawal does not help, and the store is not to be flooded.
+        let pause = if self.failures > 2 { Pause::Backoff } else { Pause::None };
+        self.clear(ghost, pause, false, now, out);
+        if let Phase::Clearing(clearing) = &mut self.phase {
+            clearing.queued = queued;
+        }
     }
 
     pub(super) fn withdraw_failed(&mut self, worth_a_retry: bool, now: Moment, random: u64, out: &mut Actions) {
@@ -60,15 +74,22 @@ impl Machine {
             return;
         };
         clearing.next_try = now.after(wait);
-        if !worth_a_retry || clearing.next_try >= clearing.until {
+        if !worth_a_retry || planted(Mutant::WithdrawnOnce) || clearing.next_try >= clearing.until {
             self.cleared(false, now, random, out);
         }
     }
 
     pub(super) fn cleared(&mut self, confirmed: bool, now: Moment, random: u64, out: &mut Actions) {
-        let Phase::Clearing(Clearing { pause, held, .. }) = self.phase else {
+        let Phase::Clearing(Clearing { mut pause, held, queued, .. }) = self.phase else {
             return;
         };
+        if !confirmed && pause == Pause::None {
+            // What could not be withdrawn is still in the way of the next bid.
+            pause = Pause::Backoff;
+        }
+        if queued {
+            return self.clear(TenureId::new(self.plan.nonce(), self.bids), pause, false, now, out);
+        }
         if held {
             out.push(Action::Emit(if confirmed { Note::Released } else { Note::ReleaseUnconfirmed }));
             if self.goal != Goal::Forever && !matches!(self.wish, Wish::Finish(_)) {

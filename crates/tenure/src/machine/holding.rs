@@ -6,7 +6,7 @@ use super::{
     Action, Actions, Alarm, CallKind, Ending, Finish, Goal, LastSeen, Machine, Note, Op, Pause, Phase, State, Term,
     Wish,
 };
-use crate::backend::{Cover, Grant, Hint, Renewal, SessionId, Sight, TenureId, Vacancy, Version};
+use crate::backend::{Cover, Grant, Hint, Renewal, SessionId, Sight, TenureId, Vacancies, Vacancy, Version};
 use crate::mutant::{Mutant, planted};
 use crate::{FencingToken, Moment};
 
@@ -26,7 +26,7 @@ pub(super) struct Holding {
     pub(super) stage: Stage,
     ending: Ending,
     /// A renewal of ours may still land (SAFETY 9).
-    unresolved: bool,
+    pub(super) unresolved: bool,
     /// The record is known to be another's, or gone.
     gone: bool,
     overrun_told: bool,
@@ -68,7 +68,9 @@ impl Holding {
     fn renews(&self) -> bool {
         match self.stage {
             Stage::Settling | Stage::Leading => true,
-            Stage::Winding | Stage::Lingering => self.ending.is_voluntary() && !self.gone,
+            Stage::Winding | Stage::Lingering => {
+                self.ending.is_voluntary() && !self.gone && !planted(Mutant::WindingUnrenewed)
+            }
         }
     }
 }
@@ -84,19 +86,21 @@ impl Machine {
     /// The shortest pause between two tries of a renewal that fails.
     const QUICKEST_RETRY: Duration = Duration::from_millis(20);
 
-    /// What a cover is worth on this candidate's clock; `None` when it is too short to hold office with.
-    pub(super) fn cover(&self, cover: Cover, sent: Moment, now: Moment) -> Option<Covered> {
+    /// What a cover is worth on this candidate's clock; when it is too short to hold office with, only its expiry.
+    pub(super) fn cover(&self, cover: Cover, sent: Moment, now: Moment) -> Result<Covered, Moment> {
         let (from, ttl, session) = match cover {
             // SAFETY 1: a holder counts from before sending.
             Cover::Own { ttl } => (if planted(Mutant::ReceiptTimeDeadline) { now } else { sent }, ttl, None),
             Cover::Shared { session, from, ttl } => (from.min(now), ttl, Some(session)),
         };
         let ttl = if planted(Mutant::AskedNotGranted) { self.timing().lease } else { ttl };
-        let ttl = ttl.saturating_sub(self.plan.traits().store_skew);
-        let deadline = self.timing().deadline_after(ttl)?;
+        let skew = if planted(Mutant::SkewIgnored) { Duration::ZERO } else { self.plan.traits().store_skew };
+        let ttl = ttl.saturating_sub(skew);
         let expiry = if planted(Mutant::DriftIgnored) { ttl } else { self.timing().expiry_after(ttl) };
-        let deadline = if planted(Mutant::DriftIgnored) { ttl.saturating_sub(self.timing().grace) } else { deadline };
-        Some(Covered { term: Term { deadline: from.after(deadline), expiry: from.after(expiry) }, from, session })
+        let fits = self.timing().deadline_after(ttl).is_some() || planted(Mutant::TooShortBelieved);
+        let grace = if planted(Mutant::GraceForgotten) { Duration::ZERO } else { self.timing().grace };
+        let deadline = expiry.checked_sub(grace).filter(|_| fits).ok_or(from.after(expiry))?;
+        Ok(Covered { term: Term { deadline: from.after(deadline), expiry: from.after(expiry) }, from, session })
     }
 
     pub(super) fn hold(
@@ -115,8 +119,11 @@ impl Machine {
             out.push(Action::Emit(Note::SettleSkipped));
         }
         let until = now.after(settles);
+        let pushed = matches!(&self.phase, Phase::Seeking(seeking) if seeking.next_try != Moment::NEVER);
         let renew_at = match cover.session {
-            Some(_) => Moment::NEVER,
+            // What was pushed while the winning bid was in flight may be newer than its answer.
+            Some(_) if pushed => now,
+            Some(_) => self.next_look(now),
             None => self.next_renewal(cover.from, random),
         };
         self.phase = Phase::Holding(Holding {
@@ -148,12 +155,12 @@ impl Machine {
     /// SAFETY 14: settling is skipped only after a release that names whom we last saw; a deleted record alone is no release.
     fn settles(&self, over: Vacancy) -> Duration {
         let in_due_form = match (over, self.last_seen) {
-            (Vacancy::Released { .. }, LastSeen::Nobody) => true,
-            (Vacancy::Released { by }, LastSeen::Tenure(last)) => by == last,
+            (Vacancy::Released { by }, LastSeen::Tenure(last)) => by == last || planted(Mutant::AnyReleaseSkips),
+            (Vacancy::Released { .. }, LastSeen::Foreign) => planted(Mutant::ForeignReleaseSkips),
             (Vacancy::Removed, _) => planted(Mutant::SettleSkippedOnDeletion),
             _ => false,
         };
-        if in_due_form { Duration::ZERO } else { self.timing().settle }
+        if in_due_form || planted(Mutant::NeverSettles) { Duration::ZERO } else { self.timing().settle }
     }
 
     fn begin(&mut self, now: Moment, out: &mut Actions) {
@@ -176,9 +183,15 @@ impl Machine {
             Stage::Settling | Stage::Leading if now >= holding.term.deadline => {
                 self.end_tenure(Ending::Expired, now, random, out);
             }
+            Stage::Settling if now >= holding.until && planted(Mutant::AnnouncedUnread) => self.begin(now, out),
+            Stage::Winding if planted(Mutant::OverrunUntold) => {}
             Stage::Winding if now >= holding.term.expiry && !holding.overrun_told => {
                 holding.overrun_told = true;
+                let still_held = holding.ending.is_voluntary() && !holding.gone;
                 out.push(Action::Alarm(Alarm::WorkOverran));
+                if still_held {
+                    self.arm_kill(now);
+                }
             }
             Stage::Lingering if now >= holding.until || now >= holding.term.expiry => self.depart(now, random, out),
             _ => {}
@@ -186,33 +199,33 @@ impl Machine {
     }
 
     pub(super) fn proceed_holding(&mut self, now: Moment, out: &mut Actions) {
-        let slack = self.renew_slack();
+        let soon = now.after(self.renew_slack());
         let Phase::Holding(holding) = &self.phase else {
             return;
         };
-        let due = match holding.stage {
-            // What confirms a settled win must be sent after settling.
-            Stage::Settling => now >= holding.renew_at,
-            _ => now.after(slack) >= holding.renew_at,
-        };
-        if !due || !holding.renews() {
+        if soon < holding.renew_at || !holding.renews() {
             return;
         }
-        let no_later = match holding.stage {
-            Stage::Settling | Stage::Leading => holding.term.deadline,
-            Stage::Winding | Stage::Lingering => holding.term.expiry.max(now.after(slack)),
-        };
-        let tenure = holding.tenure;
         let op = match holding.session {
             Some(_) => Op::Inspect,
             None => Op::Renew { version: holding.version.clone() },
         };
-        self.renew_or_look(tenure, op, now, no_later, out);
+        self.renew_or_look(op, now, out);
     }
 
-    fn renew_or_look(&mut self, tenure: TenureId, op: Op, now: Moment, no_later: Moment, out: &mut Actions) {
+    fn renew_or_look(&mut self, op: Op, now: Moment, out: &mut Actions) {
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        let tenure = holding.tenure;
+        let no_later = match holding.stage {
+            Stage::Settling | Stage::Leading => holding.term.deadline,
+            Stage::Winding | Stage::Lingering => Moment::NEVER,
+        };
         let kind = if op == Op::Inspect { CallKind::Inspect } else { CallKind::Renew };
         if kind == CallKind::Inspect {
+            // Whatever is pushed from here on may be newer than the answer, and asks for another look.
+            holding.renew_at = Moment::NEVER;
             self.watch_on(out);
         }
         self.order(kind, tenure, op, now, no_later, out);
@@ -228,36 +241,37 @@ impl Machine {
     fn extended(&mut self, sent: Moment, grant: Grant, now: Moment, random: u64, out: &mut Actions) {
         let cover = self.cover(grant.cover, sent, now);
         let renew_at = self.next_renewal(sent, random);
-        let replaced = matches!((self.incarnation, grant.incarnation), (Some(old), Some(new)) if old != new);
+        let replaced = matches!((self.incarnation, grant.incarnation), (Some(old), Some(new)) if old != new)
+            && !planted(Mutant::ReplacementUnnoticed);
         let seen = self.highest;
         let Phase::Holding(holding) = &mut self.phase else {
             return;
         };
         if grant.tenure != holding.tenure {
-            return self.renew_failed(true, now, random, out);
+            return self.renew_failed(true, false, now, random, out);
         }
-        if replaced {
-            out.push(Action::Alarm(Alarm::StoreReplaced { seen }));
-            return self.end_tenure(Ending::TokenWentBack, now, random, out);
-        }
-        let Some(cover) = cover else {
-            out.push(Action::Alarm(Alarm::GrantTooShort));
-            return self.end_tenure(Ending::GrantTooShort, now, random, out);
-        };
-        self.failures = 0;
         holding.unresolved = false;
-        holding.version = grant.version;
-        holding.from = cover.from;
-        holding.term = cover.term;
+        if !planted(Mutant::StaleVersionRenewed) {
+            holding.version = grant.version;
+        }
         holding.renew_at = renew_at;
-        let confirmed = holding.stage == Stage::Settling && sent >= holding.until;
+        self.failures = 0;
+        if replaced {
+            return self.untenable(Ending::TokenWentBack, Alarm::StoreReplaced { seen }, now, random, out);
+        }
+        if !self.take_cover(cover, now, random, out) {
+            return;
+        }
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        let confirmed_at = if planted(Mutant::ConfirmedEarly) { now } else { sent };
+        let confirmed = holding.stage == Stage::Settling && confirmed_at >= holding.until;
         if holding.stage == Stage::Settling && !confirmed {
             holding.renew_at = renew_at.min(holding.until.max(now));
         }
         out.push(Action::Emit(Note::Renewed));
-        if now >= holding.term.deadline {
-            self.end_tenure(Ending::Expired, now, random, out);
-        } else if confirmed {
+        if confirmed {
             self.begin(now, out);
         } else if holding.stage == Stage::Leading {
             out.push(Action::SetDeadline(Some(holding.term)));
@@ -265,34 +279,85 @@ impl Machine {
         self.heed_request(grant.asked_to_resign, now, random, out);
     }
 
-    /// Somebody asked the holder to resign: it does, once it leads; before that there is nothing to give up but the win.
+    /// Counts on a new cover from now on; `false` when it leaves nothing to hold office with, and the tenure ended.
+    fn take_cover(&mut self, cover: Result<Covered, Moment>, now: Moment, random: u64, out: &mut Actions) -> bool {
+        let Phase::Holding(holding) = &mut self.phase else {
+            return false;
+        };
+        let cover = match cover {
+            Ok(cover) => cover,
+            Err(expiry) => {
+                // The store expires the record by what it granted last.
+                holding.term.expiry = holding.term.expiry.min(expiry);
+                self.untenable(Ending::GrantTooShort, Alarm::GrantTooShort, now, random, out);
+                return false;
+            }
+        };
+        holding.from = cover.from;
+        let kept = if planted(Mutant::LongerTermKept) { holding.term.deadline } else { Moment::ZERO };
+        holding.term = Term { deadline: cover.term.deadline.max(kept), ..cover.term };
+        match holding.stage {
+            Stage::Settling | Stage::Leading if now >= holding.term.deadline => {
+                self.end_tenure(Ending::Expired, now, random, out);
+                return false;
+            }
+            Stage::Winding if holding.overrun_told && now < holding.term.expiry => {
+                // It was not lost after all.
+                holding.overrun_told = false;
+                self.kill_at = Moment::NEVER;
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// The store no longer gives what an office can be held with: the tenure ends; one that is over is not kept up any longer.
+    fn untenable(&mut self, ending: Ending, alarm: Alarm, now: Moment, random: u64, out: &mut Actions) {
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        holding.renew_at = Moment::NEVER;
+        if let Stage::Settling | Stage::Leading = holding.stage {
+            out.push(Action::Alarm(alarm));
+            self.end_tenure(ending, now, random, out);
+        }
+    }
+
+    /// Somebody asked the holder to resign: it does, and holds the office for no minimum.
     fn heed_request(&mut self, asked: bool, now: Moment, random: u64, out: &mut Actions) {
-        if asked
-            && matches!(&self.phase, Phase::Holding(holding) if matches!(holding.stage, Stage::Settling | Stage::Leading))
-        {
-            self.end_tenure(Ending::AskedToResign, now, random, out);
+        let Phase::Holding(holding) = &mut self.phase else {
+            return;
+        };
+        match holding.stage {
+            _ if !asked || planted(Mutant::RequestIgnored) => {}
+            Stage::Settling | Stage::Leading => self.end_tenure(Ending::AskedToResign, now, random, out),
+            Stage::Winding | Stage::Lingering => holding.until = holding.until.min(now),
         }
     }
 
     fn mismatched(&mut self, sight: &Sight, now: Moment, random: u64, out: &mut Actions) {
+        let shortly = now.after(self.most_slack() * 2);
         let Phase::Holding(holding) = &mut self.phase else {
             return;
         };
         if let Some(held) = sight.held().filter(|held| held.tenure == Some(holding.tenure)) {
             // SAFETY 9: a record with our tenure id is ours; a renewal of ours landed after all. The old deadline stays.
+            // Where none was under way, somebody else writes to our record, and may go on doing so: not at once then.
+            holding.renew_at = if holding.unresolved { now } else { shortly };
             holding.version = held.version.clone();
             holding.unresolved = false;
-            holding.renew_at = now;
         } else if holding.unresolved && !planted(Mutant::MismatchBelievedUnresolved) {
             // SAFETY 9: with an attempt of our own unresolved this is not yet loss: read back first.
-            let (tenure, no_later) = (holding.tenure, holding.term.expiry);
-            self.renew_or_look(tenure, Op::Inspect, now, no_later, out);
+            self.renew_or_look(Op::Inspect, now, out);
+        } else if planted(Mutant::MismatchRetried) {
+            self.renew_failed(false, false, now, random, out);
         } else {
             self.deposed(now, random, out);
         }
     }
 
     pub(super) fn inspected(&mut self, sent: Moment, sight: &Sight, now: Moment, random: u64, out: &mut Actions) {
+        let next_look = self.next_look(now);
         let Phase::Holding(holding) = &mut self.phase else {
             return;
         };
@@ -302,15 +367,21 @@ impl Machine {
         holding.version = held.version.clone();
         holding.unresolved = false;
         self.failures = 0;
+        if planted(Mutant::ReadBackExtends) {
+            let term =
+                Term { deadline: sent.after(Duration::from_secs(10)), expiry: sent.after(Duration::from_secs(12)) };
+            holding.term = term;
+        }
         if holding.session.is_none() {
             holding.renew_at = now;
         } else {
-            holding.renew_at = Moment::NEVER;
+            let pushed = if planted(Mutant::LostLook) { Moment::NEVER } else { holding.renew_at };
+            holding.renew_at = pushed.min(next_look);
             if holding.stage == Stage::Settling {
                 if sent >= holding.until {
                     self.begin(now, out);
                 } else {
-                    holding.renew_at = holding.until;
+                    holding.renew_at = holding.renew_at.min(holding.until);
                 }
             }
         }
@@ -321,32 +392,54 @@ impl Machine {
         let Phase::Holding(holding) = &mut self.phase else {
             return;
         };
-        holding.gone = true;
+        let known = std::mem::replace(&mut holding.gone, true);
         match holding.stage {
-            Stage::Settling => self.depart(now, random, out),
+            Stage::Settling | Stage::Lingering => self.depart(now, random, out),
             Stage::Leading => {
                 out.push(Action::Alarm(Alarm::Deposed));
                 self.end_tenure(Ending::Deposed, now, random, out);
             }
-            Stage::Winding => {}
-            Stage::Lingering => self.depart(now, random, out),
+            Stage::Winding if known => {}
+            Stage::Winding => self.lost_meanwhile(now, out),
+        }
+    }
+
+    /// The office went away while its work stops: the time that was given for that counted on it.
+    fn lost_meanwhile(&mut self, now: Moment, out: &mut Actions) {
+        let Phase::Holding(holding) = &self.phase else {
+            return;
+        };
+        out.push(Action::StopWork { by: now });
+        if holding.ending.is_voluntary() && !holding.overrun_told {
+            self.arm_kill(now);
         }
     }
 
     /// A renewal, or the look at a record under a session, failed; `unresolved` when it may have landed.
-    pub(super) fn renew_failed(&mut self, unresolved: bool, now: Moment, random: u64, out: &mut Actions) {
+    pub(super) fn renew_failed(
+        &mut self,
+        unresolved: bool,
+        given_up: bool,
+        now: Moment,
+        random: u64,
+        out: &mut Actions,
+    ) {
         out.push(Action::Emit(Note::RenewalFailed));
         self.failures = self.failures.saturating_add(1);
-        let lost = self.timing().tolerance.exceeded_by(self.failures);
-        let retry = self.timing().retry;
+        let lost = self.timing().tolerance.exceeded_by(self.failures) && !planted(Mutant::ToleranceIgnored)
+            || planted(Mutant::FailureIsLoss);
+        let (retry, renew) = (self.timing().retry, self.timing().renew);
         let Phase::Holding(holding) = &mut self.phase else {
             return;
         };
         holding.unresolved |= unresolved;
         // A call that was given up has cost its time already; one that failed at once must not be repeated in a tight loop.
         let left = holding.term.deadline.until_from(now);
-        let pause = (left / 8).min(retry).max(Self::QUICKEST_RETRY);
-        holding.renew_at = if unresolved { now } else { now.after(pause) };
+        let pause = match left {
+            Duration::ZERO => retry,
+            left => (left / 8).min(retry).max(Self::QUICKEST_RETRY.min(renew / 10)),
+        };
+        holding.renew_at = if given_up || planted(Mutant::TightRetry) { now } else { now.after(pause) };
         if lost && matches!(holding.stage, Stage::Settling | Stage::Leading) {
             self.end_tenure(Ending::RenewalsFailed, now, random, out);
         }
@@ -356,31 +449,27 @@ impl Machine {
         let Phase::Holding(Holding { session: Some(session), from: old, .. }) = self.phase else {
             return;
         };
-        if from <= old {
+        if from <= old && !planted(Mutant::CoverWentBack) {
             return;
         }
-        let Some(cover) = self.cover(Cover::Shared { session, from, ttl }, from, now) else {
-            out.push(Action::Alarm(Alarm::GrantTooShort));
-            return self.end_tenure(Ending::GrantTooShort, now, random, out);
-        };
-        let Phase::Holding(holding) = &mut self.phase else {
+        let cover = self.cover(Cover::Shared { session, from, ttl }, from, now);
+        if !self.take_cover(cover, now, random, out) {
             return;
-        };
-        holding.from = cover.from;
-        holding.term = cover.term;
-        if holding.stage == Stage::Leading {
-            out.push(Action::SetDeadline(Some(holding.term)));
+        }
+        if let Phase::Holding(Holding { stage: Stage::Leading, term, .. }) = self.phase {
+            out.push(Action::SetDeadline(Some(term)));
         }
     }
 
     pub(super) fn cover_lost(&mut self, now: Moment, random: u64, out: &mut Actions) {
         match &mut self.phase {
-            Phase::Holding(Holding { session: Some(_), gone, stage, .. }) => {
+            Phase::Holding(_) if planted(Mutant::SessionLossIgnored) => {}
+            Phase::Holding(Holding { session: Some(_), gone: gone @ false, stage, .. }) => {
                 *gone = true;
                 match stage {
                     Stage::Settling | Stage::Lingering => self.depart(now, random, out),
                     Stage::Leading => self.end_tenure(Ending::SessionLost, now, random, out),
-                    Stage::Winding => {}
+                    Stage::Winding => self.lost_meanwhile(now, out),
                 }
             }
             // SAFETY 21: a waiting candidate whose session died withdraws, and a win that is still under way counts for nothing.
@@ -421,7 +510,7 @@ impl Machine {
 
     /// Belief ends here: the deadline is retracted, work is told to stop, then the end is told (SAFETY 12).
     pub(super) fn end_tenure(&mut self, ending: Ending, now: Moment, random: u64, out: &mut Actions) {
-        let (grace, kill_after) = (self.timing().grace, self.timing().kill_after);
+        let grace = self.timing().grace;
         let Phase::Holding(holding) = &mut self.phase else {
             return;
         };
@@ -429,6 +518,9 @@ impl Machine {
             Stage::Winding | Stage::Lingering => {}
             Stage::Settling => {
                 holding.ending = ending;
+                if planted(Mutant::LostWithoutGained) {
+                    out.push(Action::End(ending));
+                }
                 self.depart(now, random, out);
             }
             Stage::Leading => {
@@ -441,7 +533,7 @@ impl Machine {
                 if !ending.is_voluntary() {
                     // What is still in flight can only extend a record that is withdrawn next; nobody waits for it.
                     self.call = None;
-                    self.kill_at = kill_after.map_or(Moment::NEVER, |span| now.after(span));
+                    self.arm_kill(now);
                 }
                 if planted(Mutant::ReleasedBeforeWorkStopped) {
                     self.depart(now, random, out);
@@ -450,15 +542,23 @@ impl Machine {
         }
     }
 
+    /// SEEDS 26: a set time after the loss the process ends, unless its work has stopped.
+    fn arm_kill(&mut self, now: Moment) {
+        if !planted(Mutant::NeverKilled) {
+            self.kill_at = self.timing().kill_after.map_or(Moment::NEVER, |span| now.after(span));
+        }
+    }
+
     pub(super) fn work_stopped(&mut self, now: Moment, random: u64, out: &mut Actions) {
         let Phase::Holding(holding) = &mut self.phase else {
             return;
         };
-        if holding.stage != Stage::Winding {
-            return;
+        if !planted(Mutant::KilledAlthoughStopped) {
+            self.kill_at = Moment::NEVER;
         }
-        self.kill_at = Moment::NEVER;
-        if holding.ending.honours_minimum_hold() && now < holding.until && !holding.gone {
+        let binds = holding.ending.honours_minimum_hold() && !planted(Mutant::MinimumHoldIgnored)
+            || planted(Mutant::MinimumHoldForced);
+        if binds && now < holding.until && !holding.gone {
             holding.stage = Stage::Lingering;
         } else {
             self.depart(now, random, out);
@@ -473,12 +573,15 @@ impl Machine {
         let announced = holding.stage != Stage::Settling;
         let (tenure, ending, gone) = (holding.tenure, holding.ending, holding.gone);
         let pause = match ending {
-            Ending::Resigned | Ending::AskedToResign => Pause::SitOut,
+            Ending::Resigned | Ending::AskedToResign if !planted(Mutant::NoSitOut) => Pause::SitOut,
             _ => Pause::Backoff,
         };
         self.call = None;
         self.failures = 0;
         self.last_seen = LastSeen::Tenure(tenure);
+        if !announced {
+            self.tried_once(Finish::NotElected);
+        }
         if ending.leaves_record() && !gone {
             self.clear(tenure, pause, announced, now, out);
         } else if announced && self.goal != Goal::Forever && !matches!(self.wish, Wish::Finish(_)) {
@@ -494,8 +597,24 @@ impl Machine {
         sent.after(Duration::from_nanos(interval - crate::backoff::fraction(interval / 10, random)))
     }
 
-    /// How much earlier than due a renewal may go out, so that one wake serves many.
+    /// When to look whether a record under a session is still ours, where no watch tells.
+    fn next_look(&self, now: Moment) -> Moment {
+        match self.plan.traits().vacancies {
+            Vacancies::Pushed => Moment::NEVER,
+            Vacancies::Polled => now.after(self.timing().renew),
+        }
+    }
+
+    /// How much earlier than due a renewal may go out, so that one wake serves many. What confirms a settled win must be sent after
+    /// settling, and one that failed has its pause.
     pub(super) fn renew_slack(&self) -> Duration {
+        match &self.phase {
+            Phase::Holding(holding) if holding.stage != Stage::Settling && self.failures == 0 => self.most_slack(),
+            _ => Duration::ZERO,
+        }
+    }
+
+    fn most_slack(&self) -> Duration {
         (self.timing().renew / 50).min(Duration::from_millis(50))
     }
 }

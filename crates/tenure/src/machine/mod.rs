@@ -139,10 +139,17 @@ impl Machine {
             // The wake that was asked for is spent, or came early: ask again.
             self.armed = Moment::NEVER;
         }
-        if !planted(Mutant::RevivedTenure) {
+        let work_was_told_to_stop = matches!(&self.phase, Phase::Holding(holding) if holding.stage == Stage::Winding);
+        let by_timer_only =
+            planted(Mutant::DeadlineByTimerOnly) && !matches!(input, Input::Wake | Input::Answer { .. });
+        if !planted(Mutant::RevivedTenure) && !by_timer_only {
             self.elapse(now, random, &mut out);
         }
-        self.hear(now, input, random, &mut out);
+        match input {
+            // It cannot mean the work of a tenure that ended only now.
+            Input::WorkStopped if !work_was_told_to_stop && !planted(Mutant::UnaskedWorkStop) => {}
+            input => self.hear(now, input, random, &mut out),
+        }
         if planted(Mutant::RevivedTenure) {
             self.elapse(now, random, &mut out);
         }
@@ -208,7 +215,7 @@ impl Machine {
             self.call = None;
             self.unanswered(call, now, random, out);
         }
-        if now >= self.give_up_at && !self.has_won() {
+        if now >= self.give_up_at && !self.has_won() && !planted(Mutant::PatienceIgnored) {
             self.give_up_at = Moment::NEVER;
             self.leave(Wish::Finish(Finish::TimedOut), now, random, out);
         }
@@ -253,7 +260,9 @@ impl Machine {
         self.give_up_at = patience.map_or(Moment::NEVER, |patience| now.after(patience));
         let splay = crate::backoff::fraction(self.timing().splay.as_nanos() as u64, random);
         match self.wish {
-            Wish::Run if splay > 0 => self.phase = Phase::Pausing { until: now.after(Duration::from_nanos(splay)) },
+            Wish::Run if splay > 0 && !planted(Mutant::SplayIgnored) => {
+                self.phase = Phase::Pausing { until: now.after(Duration::from_nanos(splay)) }
+            }
             _ => self.go_on(Pause::None, now, random, out),
         }
     }
@@ -271,7 +280,11 @@ impl Machine {
             Phase::Seeking(_) if self.call.is_some() => {}
             Phase::Seeking(seeking) if seeking.queued => self.clear_bid(Pause::None, now, out),
             Phase::Seeking(_) => self.go_on(Pause::None, now, random, out),
-            Phase::Clearing(clearing) => clearing.hasten(now, &self.plan),
+            Phase::Clearing(clearing) => {
+                if let Wish::Finish(_) = wish {
+                    clearing.hasten(now, &self.plan);
+                }
+            }
             Phase::Holding(_) => {
                 let ending = if wish == Wish::Rest { Ending::Unhealthy } else { Ending::Stopped };
                 self.end_tenure(ending, now, random, out);
@@ -280,10 +293,14 @@ impl Machine {
     }
 
     fn health(&mut self, healthy: bool, now: Moment, random: u64, out: &mut Actions) {
-        if healthy == self.healthy {
+        if healthy == self.healthy || planted(Mutant::HealthIgnored) {
             return;
         }
         self.healthy = healthy;
+        if matches!(self.phase, Phase::Idle | Phase::Done) {
+            // A campaign that starts asks for it.
+            return;
+        }
         match (healthy, self.wish) {
             (false, Wish::Run) => self.leave(Wish::Rest, now, random, out),
             (true, Wish::Rest) => {
@@ -301,9 +318,6 @@ impl Machine {
         self.watch_off(out);
         match self.wish {
             Wish::Finish(finish) => self.finish(finish, out),
-            Wish::Rest if matches!(self.phase, Phase::Holding(_)) && self.goal != Goal::Forever => {
-                self.finish(Finish::TenureEnded, out);
-            }
             Wish::Rest => {
                 self.phase = Phase::Resting;
                 out.push(Action::Emit(Note::Resting));
@@ -356,12 +370,13 @@ impl Machine {
         }
     }
 
-    /// The outcome of a call is not known (SAFETY 9).
+    /// The outcome of a call is not known (SAFETY 9). One that was given up has cost its time already, so the next step need not wait.
     fn unanswered(&mut self, call: Call, now: Moment, random: u64, out: &mut Actions) {
+        let given_up = now >= call.give_up_at;
         match call.kind {
-            CallKind::Stand => self.stand_unanswered(now, random, out),
-            CallKind::Renew => self.renew_failed(true, now, random, out),
-            CallKind::Inspect => self.renew_failed(false, now, random, out),
+            CallKind::Stand => self.stand_unanswered(given_up, now, random, out),
+            CallKind::Renew => self.renew_failed(true, given_up, now, random, out),
+            CallKind::Inspect => self.renew_failed(false, given_up, now, random, out),
             CallKind::Withdraw => self.withdraw_failed(true, now, random, out),
         }
     }
@@ -370,7 +385,7 @@ impl Machine {
     fn failed(&mut self, call: Call, failure: Failure, now: Moment, random: u64, out: &mut Actions) {
         match call.kind {
             CallKind::Stand => self.stand_failed(failure, now, random, out),
-            CallKind::Renew | CallKind::Inspect => self.renew_failed(false, now, random, out),
+            CallKind::Renew | CallKind::Inspect => self.renew_failed(false, false, now, random, out),
             CallKind::Withdraw => self.withdraw_failed(failure.transient, now, random, out),
         }
     }
@@ -391,7 +406,8 @@ impl Machine {
     fn order(&mut self, kind: CallKind, tenure: TenureId, op: Op, now: Moment, no_later: Moment, out: &mut Actions) {
         self.calls += 1;
         let attempt = Attempt { id: AttemptId(self.calls), sent: now };
-        let give_up_at = now.after(self.timing().call_timeout).min(no_later);
+        let timeout = if planted(Mutant::NoSecondTry) { Duration::MAX } else { self.timing().call_timeout };
+        let give_up_at = now.after(timeout).min(no_later);
         self.call = Some(Call { attempt, kind, give_up_at });
         out.push(Action::Call { attempt, tenure, op });
     }

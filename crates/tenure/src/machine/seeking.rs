@@ -8,20 +8,19 @@ use super::{
 };
 use crate::backend::{Cover, Expiry, Grant, Held, Hint, SessionId, Sight, Standing, TenureId, Version};
 use crate::mutant::{Mutant, planted};
-use crate::{FencingToken, Moment};
+use crate::{Backoff, FencingToken, Moment};
 
 /// A candidacy that has not won yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Seeking {
     pub(super) tenure: TenureId,
+    /// When to stand next; while a bid is in flight, when what was pushed meanwhile asks for another.
     pub(super) next_try: Moment,
     rival: Option<Rival>,
     /// The session that keeps the place in the queue.
     pub(super) session: Option<SessionId>,
     /// The store keeps our bid in a queue.
     pub(super) queued: bool,
-    /// Something was pushed while a bid was in flight, so its answer may be older than the news.
-    again: bool,
 }
 
 /// The holder, as one version of its record.
@@ -30,6 +29,14 @@ struct Rival {
     version: Version,
     /// When this exact version may be displaced; never, where the store judges.
     displace_at: Moment,
+    /// A bid that may displace it was made.
+    tried: bool,
+}
+
+impl Seeking {
+    fn rival_was_tried(&self) -> bool {
+        self.rival.as_ref().is_some_and(|rival| rival.tried)
+    }
 }
 
 impl Machine {
@@ -40,8 +47,7 @@ impl Machine {
         self.bids += 1;
         let tenure =
             if planted(Mutant::NoNonce) { TenureId::new(0, 1) } else { TenureId::new(self.plan.nonce(), self.bids) };
-        self.phase =
-            Phase::Seeking(Seeking { tenure, next_try: now, rival: None, session: None, queued: false, again: false });
+        self.phase = Phase::Seeking(Seeking { tenure, next_try: now, rival: None, session: None, queued: false });
     }
 
     pub(super) fn stand(&mut self, now: Moment, out: &mut Actions) {
@@ -49,14 +55,16 @@ impl Machine {
         let Phase::Seeking(seeking) = &mut self.phase else {
             return;
         };
-        seeking.again = false;
+        seeking.next_try = Moment::NEVER;
         let tenure = seeking.tenure;
-        let displace =
-            seeking.rival.as_ref().filter(|rival| rival.displace_at <= now).map(|rival| rival.version.clone());
+        let displace = seeking.rival.as_mut().filter(|rival| rival.displace_at <= now).map(|rival| {
+            rival.tried = true;
+            rival.version.clone()
+        });
         if displace.is_some() {
             out.push(Action::Emit(Note::Displacing));
         }
-        self.order(CallKind::Stand, tenure, Op::Stand { displace }, now, Moment::NEVER, out);
+        self.order(CallKind::Stand, tenure, Op::Stand { displace }, now, self.give_up_at, out);
     }
 
     pub(super) fn stood(&mut self, sent: Moment, standing: Standing, now: Moment, random: u64, out: &mut Actions) {
@@ -88,8 +96,10 @@ impl Machine {
             Some(Cover::Shared { session, .. }) => Some(session),
             _ => None,
         };
-        if self.goal == Goal::TryOnce && self.wish == Wish::Run {
-            self.wish = Wish::Finish(Finish::NotElected);
+        self.tried_once(Finish::NotElected);
+        // A bid of ours that was given up and landed late holds the office for nobody.
+        if let Some(ghost) = sight.held().and_then(|held| held.tenure).filter(|tenure| self.is_ghost(*tenure)) {
+            return self.clear_ghost(ghost, queued, now, out);
         }
         if self.wish != Wish::Run {
             return if queued {
@@ -98,23 +108,21 @@ impl Machine {
                 self.go_on(Pause::None, now, random, out)
             };
         }
-        // A bid of ours that was given up and landed late holds the office for nobody.
-        if let Some(ghost) = sight.held().and_then(|held| held.tenure).filter(|tenure| self.is_ghost(*tenure)) {
-            return self.clear(ghost, Pause::None, false, now, out);
-        }
         // SAFETY 1: an observer stamps after receiving.
         let seen_at = if planted(Mutant::SendTimeObservation) { sent } else { now };
         let at_the_latest = self.observe(sight, seen_at);
         self.watch_on(out);
-        let pace = if self.watch == WatchState::Armed {
-            self.timing().lease * Self::LEASES_BETWEEN_RECHECKS
-        } else {
-            self.timing().backoff.wait(self.failures, random)
-        };
+        let recheck = self.timing().lease * Self::LEASES_BETWEEN_RECHECKS;
+        let failures = if planted(Mutant::BackoffUncounted) { 1 } else { self.failures };
+        let poll = self.timing().backoff.wait(failures, random);
         let Phase::Seeking(seeking) = &mut self.phase else {
             return;
         };
-        seeking.next_try = if seeking.again { now } else { at_the_latest.min(now.after(pace)) };
+        // A push is sure to come only for a holder that goes; a vacancy that was not won, or a displacement that did not work, is none.
+        let pushed = self.watch == WatchState::Armed && sight.held().is_some() && !seeking.rival_was_tried();
+        let pace = if pushed { recheck } else { poll };
+        // What was pushed while the bid was in flight may be newer than its answer.
+        seeking.next_try = seeking.next_try.min(at_the_latest).min(now.after(pace));
     }
 
     /// Takes note of what was seen, received at `seen_at`; the answer is when it is worth standing again at the latest.
@@ -125,27 +133,32 @@ impl Machine {
         };
         self.last_seen = held.tenure.map_or(LastSeen::Foreign, LastSeen::Tenure);
         let token = held.token.and_then(|native| FencingToken::based(self.plan.token_base(), native));
-        self.highest = self.highest.max(token);
+        self.highest = if planted(Mutant::SeenTokenForgotten) { self.highest } else { self.highest.max(token) };
         let permitted = self.displaceable(held, seen_at);
+        let soonest = (self.timing().retry / 20).max(Backoff::FLOOR);
         let Phase::Seeking(seeking) = &mut self.phase else {
             return Moment::NEVER;
         };
-        let displace_at = match &seeking.rival {
+        let (displace_at, tried) = match &seeking.rival {
             // SAFETY 4: the wait runs from the first sight of an unchanged version. A later proof of death can only shorten it.
-            Some(rival) if rival.version == held.version => rival.displace_at.min(permitted),
-            Some(rival) if planted(Mutant::ObservationNeverRestarts) => rival.displace_at.min(permitted),
-            _ => permitted,
+            Some(rival) if rival.version == held.version && !planted(Mutant::ObservationAlwaysRestarts) => {
+                (rival.displace_at.min(permitted), rival.tried)
+            }
+            Some(rival) if planted(Mutant::ObservationNeverRestarts) => (rival.displace_at.min(permitted), false),
+            _ => (permitted, false),
         };
-        seeking.rival = Some(Rival { version: held.version.clone(), displace_at });
+        seeking.rival = Some(Rival { version: held.version.clone(), displace_at, tried });
         match held.expiry {
-            Expiry::Store { remaining: Some(remaining) } => displace_at.min(seen_at.after(remaining)),
+            // It was tried and did not work: the pace decides, or what was planned already.
+            _ if tried => seeking.next_try,
+            Expiry::Store { remaining: Some(remaining) } => displace_at.min(seen_at.after(remaining.max(soonest))),
             _ => displace_at,
         }
     }
 
     /// When a record that was first seen at `seen_at` may be displaced.
     fn displaceable(&self, held: &Held, seen_at: Moment) -> Moment {
-        if self.plan.reclaim() == Reclaim::TrustingUniqueName
+        if (self.plan.reclaim() == Reclaim::TrustingUniqueName || planted(Mutant::ReclaimUntrusted))
             && *held.holder == *self.plan.name().as_str()
             && held.tenure.is_some()
         {
@@ -172,15 +185,15 @@ impl Machine {
 
     /// Whether this tenure id is one of this machine's own, and not the one it bids for.
     fn is_ghost(&self, tenure: TenureId) -> bool {
-        tenure.nonce() == self.plan.nonce() && self.tenure() != Some(tenure)
+        tenure.nonce() == self.plan.nonce() && self.tenure() != Some(tenure) && !planted(Mutant::GhostLeft)
     }
 
     fn elected(&mut self, sent: Moment, grant: Grant, now: Moment, random: u64, out: &mut Actions) {
-        if self.wish != Wish::Run {
+        if self.wish != Wish::Run && !planted(Mutant::WinAfterStop) {
             return self.clear_bid(Pause::None, now, out);
         }
         if self.tenure() != Some(grant.tenure) {
-            return self.stand_unanswered(now, random, out);
+            return self.stand_unanswered(false, now, random, out);
         }
         let token = match self.admit_token(&grant) {
             Ok(token) => token,
@@ -194,7 +207,7 @@ impl Machine {
             }
         };
         match self.cover(grant.cover, sent, now) {
-            Some(cover) if now < cover.term.deadline => {
+            Ok(cover) if now < cover.term.deadline || planted(Mutant::OverdueWinBelieved) => {
                 self.failures = 0;
                 self.highest = self.highest.max(token);
                 self.incarnation = grant.incarnation.or(self.incarnation);
@@ -202,11 +215,12 @@ impl Machine {
             }
             // SAFETY 2a: a grant that does not fit is withdrawn, not believed; nor is one whose answer came too late.
             unusable => {
-                if unusable.is_none() {
+                if unusable.is_err() {
                     out.push(Action::Alarm(Alarm::GrantTooShort));
                 }
                 out.push(Action::Emit(Note::Unusable));
                 self.failures = self.failures.saturating_add(1);
+                self.tried_once(Finish::Refused);
                 self.clear_bid(Pause::Backoff, now, out);
             }
         }
@@ -237,20 +251,28 @@ impl Machine {
     }
 
     /// SAFETY 9: after an attempt to win whose outcome is unknown, withdraw, and bid under a new id.
-    pub(super) fn stand_unanswered(&mut self, now: Moment, random: u64, out: &mut Actions) {
+    pub(super) fn stand_unanswered(&mut self, given_up: bool, now: Moment, random: u64, out: &mut Actions) {
         self.failures = self.failures.saturating_add(1);
         out.push(Action::Emit(Note::AttemptFailed));
+        self.tried_once(Finish::Refused);
         if planted(Mutant::UnknownWinNotWithdrawn) {
             return self.go_on(Pause::None, now, random, out);
         }
-        self.clear_bid(Pause::None, now, out);
+        self.clear_bid(if given_up { Pause::None } else { Pause::Backoff }, now, out);
+    }
+
+    /// One try was asked for, and this was it.
+    pub(super) fn tried_once(&mut self, finish: Finish) {
+        if self.goal == Goal::TryOnce && self.wish == Wish::Run {
+            self.wish = Wish::Finish(finish);
+        }
     }
 
     pub(super) fn stand_failed(&mut self, failure: Failure, now: Moment, random: u64, out: &mut Actions) {
         self.failures = self.failures.saturating_add(1);
         out.push(Action::Emit(Note::AttemptFailed));
-        let hopeless = self.goal == Goal::TryOnce || (self.goal == Goal::OneTenure && !failure.transient);
-        if hopeless && self.wish == Wish::Run {
+        self.tried_once(Finish::Refused);
+        if self.goal == Goal::OneTenure && !failure.transient && self.wish == Wish::Run {
             self.wish = Wish::Finish(Finish::Refused);
         }
         let wait = self.timing().backoff.wait(self.failures, random);
@@ -276,7 +298,8 @@ impl Machine {
             Hint::Lagged => now.after(self.timing().backoff.wait(1, random)),
             Hint::Seen(sight) => match &sight {
                 Sight::Vacant(_) => now,
-                Sight::Held(held) if held.tenure.is_some_and(|tenure| self.is_ghost(tenure)) => now,
+                // Our bid came to its turn, or one that was given up landed late.
+                Sight::Held(held) if held.tenure.is_some_and(|tenure| tenure.nonce() == self.plan.nonce()) => now,
                 Sight::Held(_) => self.observe(&sight, now),
             },
         };
@@ -284,9 +307,10 @@ impl Machine {
         let Phase::Seeking(seeking) = &mut self.phase else {
             return;
         };
-        if self.call.is_some() {
-            seeking.again |= look_at <= now && !planted(Mutant::LostWakeUp);
-        } else if shown && self.watch == WatchState::Armed {
+        if self.call.is_some() && planted(Mutant::LostWakeUp) {
+            return;
+        }
+        if self.call.is_none() && shown && self.watch == WatchState::Armed {
             // The record itself was pushed: nothing needs asking before this version may be displaced.
             seeking.next_try = look_at.min(recheck);
         } else {

@@ -4,10 +4,12 @@ use std::{error::Error, fmt};
 
 use super::Failure;
 
-/// What went wrong in a [`Handler`](super::Handler) or a [`Source`](super::Source), in their own words.
+/// What went wrong in a [`Handler`](super::Handler) or a [`Source`](super::Source), in their own
+/// words.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Why [`Reconcile::run`](super::Reconcile::run) ended badly. The cause, where there is one, is its [`source`](Error::source).
+/// Why [`Reconcile::run`](super::Reconcile::run) ended badly. The cause, where there is one, is its
+/// [`source`](Error::source).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReconcileError {
@@ -24,13 +26,14 @@ pub enum ReconcileError {
     Failed {
         /// In what way.
         failure: Failure,
-        /// What the handler said last, where one was the cause.
+        /// What `end` said, if its last try failed.
         error: Option<BoxError>,
     },
 }
 
 impl ReconcileError {
-    /// What could not be brought to a good end, if anything: whatever else went wrong, it decides what has to be done by hand.
+    /// What could not be brought to a good end, if anything: whatever else went wrong, it decides
+    /// what has to be done by hand.
     pub fn failure(&self) -> Option<Failure> {
         match self {
             Self::AlreadyRan => None,
@@ -44,9 +47,10 @@ impl fmt::Display for ReconcileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AlreadyRan => f.write_str("this reconciliation loop has run before: make a new one for another run"),
-            Self::Source { failure: None, .. } => {
-                f.write_str("the source of the election failed, so the run was ended: see the cause, then start again")
-            }
+            Self::Source { failure: None, .. } => f.write_str(
+                "the source of the election failed, so the run was ended: \
+                     see the cause, then start again",
+            ),
             Self::Source { failure: Some(failure), .. } => {
                 write!(f, "the source of the election failed, and stopping went wrong too: {failure}")
             }

@@ -16,13 +16,16 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Failure {
-    /// `end` failed as often as [`Policy`](super::Policy) lets it be tried. The office was not given up: the work may still run.
+    /// `end` failed as often as [`Policy`](super::Policy) lets it be tried. The office was not
+    /// given up: the work may still run.
     EndKeptFailing,
     /// The run was to stop and `end` failed. The office was not given up: the work may still run.
     EndFailed,
-    /// The run was to stop and `begin` or `end` was not done in time. The office was not given up: the work may still run.
+    /// The run was to stop and `begin` or `end` was not done in time. The office was not given up:
+    /// the work may still run.
     StopTimedOut,
-    /// The work was stopped, but giving the office up took too long. It stays taken until its lease runs out.
+    /// The work was stopped, but giving the office up took too long. It stays taken until its lease
+    /// runs out.
     ReleaseTimedOut,
 }
 
@@ -31,19 +34,24 @@ impl fmt::Display for Failure {
         f.write_str(match self {
             Self::EndKeptFailing => {
                 "the end handler failed at every attempt, so the office was not given up; \
-                 this machine may still act as leader: stop the leader's work by hand before starting again"
+                 this machine may still act as leader: \
+                 stop the leader's work by hand before starting again"
             }
             Self::EndFailed => {
                 "the end handler failed while stopping, so the office was not given up; \
-                 this machine may still act as leader: stop the leader's work by hand before the lease runs out"
+                 this machine may still act as leader: \
+                 stop the leader's work by hand before the lease runs out"
             }
             Self::StopTimedOut => {
-                "the begin or end handler was not done within the shutdown timeout, so the office was not given up; \
-                 this machine may still act as leader: stop the leader's work by hand, or allow more time to stop"
+                "the begin or end handler was not done within the shutdown timeout, \
+                 so the office was not given up; \
+                 this machine may still act as leader: \
+                 stop the leader's work by hand, and allow more time to stop"
             }
             Self::ReleaseTimedOut => {
-                "the leader's work was stopped, but the office was not given up within the release timeout; \
-                 the next leader has to wait for the lease to run out: check that the backend can be reached"
+                "the leader's work was stopped, but the office was not given up within the \
+                 release timeout; the next leader has to wait for the lease to run out: \
+                 check that the backend can be reached"
             }
         })
     }

@@ -12,7 +12,8 @@ use std::{error::Error, fmt, num::NonZeroU32, time::Duration};
 /// | [`shutdown_timeout`](Self::shutdown_timeout) | 7 s |
 /// | [`release_timeout`](Self::release_timeout) | 2 s |
 ///
-/// The last two together are how long stopping may take: 9 s, so that a process told to stop has gone within 10 s.
+/// The last two together are how long stopping may take: 9 s, so that a process told to stop has
+/// gone within 10 s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Policy {
     end_attempts: NonZeroU32,
@@ -36,7 +37,8 @@ impl Policy {
         Ok(self)
     }
 
-    /// Sets how long this process sits out after an error before it runs for the office again. More than zero.
+    /// Sets how long this process sits out after an error before it runs for the office again. More
+    /// than zero.
     pub fn with_error_timeout(mut self, timeout: Duration) -> Result<Self, PolicyError> {
         self.error_timeout = positive("error timeout", timeout)?;
         Ok(self)
@@ -54,8 +56,9 @@ impl Policy {
         Ok(self)
     }
 
-    /// How often `end` is tried after an error. The `end` of a plain [`State::NotLeader`](super::State::NotLeader), whose failure is
-    /// such an error, is not counted.
+    /// How often `end` is tried after an error. The `end` of a plain
+    /// [`State::NotLeader`](super::State::NotLeader), whose failure is such an error, is not
+    /// counted.
     pub fn end_attempts(&self) -> u32 {
         self.end_attempts.get()
     }
@@ -65,7 +68,8 @@ impl Policy {
         self.end_retry_interval
     }
 
-    /// How long this process sits out after an error. The `error` handler, which runs before that, may take as long again.
+    /// How long this process sits out after an error. The `error` handler, which runs before that,
+    /// may take as long again.
     pub fn error_timeout(&self) -> Duration {
         self.error_timeout
     }

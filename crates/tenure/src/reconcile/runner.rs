@@ -11,7 +11,8 @@ use super::{
     Source, State,
 };
 
-/// Runs the handlers of one process as its source says. See the [module](super) for what that means.
+/// Runs the handlers of one process as its source says. See the [module](super) for what that
+/// means.
 #[derive(Debug)]
 pub struct Reconcile<S, H> {
     source: S,
@@ -28,10 +29,10 @@ impl<S: Source, H: Handler> Reconcile<S, H> {
     }
 
     /// Runs until the source ends, shutdown is asked for or something goes wrong that cannot be put
-    /// right. Can be run once.
+    /// right. Can be run once. The end or failure of the source stops it as a shutdown does.
     ///
-    /// To stop it, use [`shutdown_token`](Self::shutdown_token). Dropping the future instead drops a
-    /// running handler, does not run `end` and does not give the office up.
+    /// To stop it, use [`shutdown_token`](Self::shutdown_token). Dropping the future instead drops
+    /// a running handler, does not run `end` and does not give the office up.
     pub async fn run(&mut self) -> Result<Outcome, ReconcileError> {
         if mem::replace(&mut self.ran, true) {
             return Err(ReconcileError::AlreadyRan);
@@ -69,6 +70,7 @@ struct Run<'a, S, H> {
     work: Option<(Hook, HandlerFuture<'a>)>,
     source_open: bool,
     source_error: Option<BoxError>,
+    /// What `end` said if its last try failed.
     end_error: Option<BoxError>,
 }
 
@@ -102,7 +104,8 @@ impl<'a, S: Source, H: Handler> Run<'a, S, H> {
         }
     }
 
-    /// Waits for whatever comes first. The source is heard while a handler runs, and renewed by it.
+    /// Waits for whatever comes first. The source is heard while a handler runs: who speaks must
+    /// not be blocked by who works.
     async fn wait(&mut self) -> Input {
         // A source that always has something to say must not keep the thread from what the handler
         // waits for.
@@ -143,16 +146,17 @@ impl<'a, S: Source, H: Handler> Run<'a, S, H> {
         match event {
             Event::Done(hook, result) => {
                 self.work = None;
-                match result {
+                let input = match &result {
                     Ok(()) => Input::Succeeded(hook),
                     Err(error) => {
                         tracing::error!(?hook, %error, "a handler failed");
-                        if hook == Hook::End {
-                            self.end_error = Some(error);
-                        }
                         Input::Failed(hook)
                     }
+                };
+                if hook == Hook::End {
+                    self.end_error = result.err();
                 }
+                input
             }
             Event::Shutdown => Input::Shutdown,
             Event::Timer => Input::Wake,
@@ -196,11 +200,7 @@ impl<'a, S: Source, H: Handler> Run<'a, S, H> {
         match (self.source_error, how) {
             (Some(error), how) => Err(ReconcileError::Source { error, failure: how.err() }),
             (None, Ok(outcome)) => Ok(outcome),
-            (None, Err(failure)) => {
-                let by_end = matches!(failure, Failure::EndKeptFailing | Failure::EndFailed);
-                let error = self.end_error.filter(|_| by_end);
-                Err(ReconcileError::Failed { failure, error })
-            }
+            (None, Err(failure)) => Err(ReconcileError::Failed { failure, error: self.end_error }),
         }
     }
 
@@ -209,7 +209,8 @@ impl<'a, S: Source, H: Handler> Run<'a, S, H> {
     }
 }
 
-/// A panic must not take the loop with it: the office would be renewed no more, and `end` never run.
+/// A panic must not take the loop with it: the office would be renewed no more, and `end` never
+/// run.
 fn start<H: Handler>(handler: &H, hook: Hook) -> HandlerFuture<'_> {
     // Called inside, so that a panic before the future exists is caught as well.
     let call = async move {

@@ -45,7 +45,7 @@ impl Ledger {
     }
 
     pub(super) fn note_release(&mut self) {
-        if planted(Mutant::TokenResetOnRelease) {
+        if planted(Mutant::MemoryTokenReset) {
             self.revision = 0;
         }
     }
@@ -69,7 +69,7 @@ impl Ledger {
 
 /// A record is over *at* its expiry (SEEDS 5): the holder counts on nothing from that instant on, and another may have it.
 pub(super) fn is_over(expiry: Moment, now: Moment) -> bool {
-    if planted(Mutant::ExpiryOffByOne) { now > expiry } else { now >= expiry }
+    if planted(Mutant::MemoryLateExpiry) { now > expiry } else { now >= expiry }
 }
 
 fn random_incarnation() -> Incarnation {

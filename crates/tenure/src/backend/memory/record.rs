@@ -92,10 +92,10 @@ impl Record {
 
     /// Whether a withdrawal of `tenure` removes it: by the tenure id alone, for the version may have moved on unseen (SAFETY 9).
     pub(super) fn yields_to_withdrawal_of(&self, tenure: TenureId) -> bool {
-        if planted(Mutant::UnconditionalRelease) {
+        if planted(Mutant::MemoryUnconditionalRelease) {
             return true;
         }
-        if planted(Mutant::VersionConditionalWithdrawal) && self.token != Some(self.version) {
+        if planted(Mutant::MemoryVersionConditionalWithdrawal) && self.token != Some(self.version) {
             return false;
         }
         self.is_of(tenure)

@@ -168,8 +168,8 @@ impl Effect {
             Effect::Refuse(kind) => course.refusal = Some(*kind),
             Effect::LoseRequest => course.request.lost = true,
             Effect::LoseAnswer => course.answer.lost = true,
-            Effect::DelayRequest(span) => course.request.delay += *span,
-            Effect::DelayAnswer(span) => course.answer.delay += *span,
+            Effect::DelayRequest(span) => course.request.delay = course.request.delay.saturating_add(*span),
+            Effect::DelayAnswer(span) => course.answer.delay = course.answer.delay.saturating_add(*span),
             Effect::HangRequest(latch) => course.request.hangs.push(latch.clone()),
             Effect::HangAnswer(latch) => course.answer.hangs.push(latch.clone()),
         }

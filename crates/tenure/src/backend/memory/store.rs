@@ -25,7 +25,7 @@ pub(super) trait Table: Send + 'static {
     /// When something ends next of which somebody is to be told.
     fn next_lapse(&self) -> Moment;
     /// This office is watched from now on.
-    fn watched(&mut self, seat: &Seat);
+    fn watched(&mut self, seat: &Seat, watchers: &Watchers);
 
     fn withdraw(&mut self, bid: &Bid, now: Moment, watchers: &mut Watchers);
     fn inspect(&self, seat: &Seat, now: Moment) -> Sight;
@@ -100,8 +100,7 @@ impl<T: Table> Store<T> {
 
     pub(super) fn read(&self, watcher: usize, waker: &Waker) -> Post {
         // The former waker is dropped here, outside of the lock.
-        let (post, _former) =
-            self.apply(|table, watchers, now| watchers.read(watcher, waker, table.next_lapse(), now));
+        let (post, _former) = self.apply(|table, watchers, now| watchers.read(watcher, waker, table.next_lapse(), now));
         post
     }
 

@@ -15,7 +15,8 @@ use crate::backend::Hint;
 /// One watcher's stream of hints; dropping it unsubscribes.
 pub(super) struct Subscription<T: Table> {
     store: Arc<Store<T>>,
-    id: usize,
+    /// `None` once it has ended: its number may be another's then.
+    id: Option<usize>,
     /// Only the timekeeper has one.
     timer: Option<(Moment, Timer)>,
 }
@@ -27,7 +28,7 @@ impl<T: Table> Subscription<T> {
     const LOOKS: usize = 2;
 
     pub(super) fn new(store: Arc<Store<T>>, id: usize) -> Self {
-        Subscription { store, id, timer: None }
+        Subscription { store, id: Some(id), timer: None }
     }
 
     fn poll_timer(&mut self, until: Moment, context: &mut Context<'_>) -> Poll<()> {
@@ -44,6 +45,13 @@ impl<T: Table> Subscription<T> {
         }
         fired
     }
+
+    fn end(&mut self) {
+        self.timer = None;
+        if let Some(id) = self.id.take() {
+            self.store.unsubscribe(id);
+        }
+    }
 }
 
 impl<T: Table> Stream for Subscription<T> {
@@ -52,11 +60,13 @@ impl<T: Table> Stream for Subscription<T> {
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Hint>> {
         let this = self.get_mut();
         for _ in 0..Self::LOOKS {
-            match this.store.read(this.id, context.waker()) {
+            let Some(id) = this.id else {
+                return Poll::Ready(None);
+            };
+            match this.store.read(id, context.waker()) {
                 Post::Hint(hint) => return Poll::Ready(Some(hint)),
                 Post::Ended => {
-                    this.timer = None;
-                    this.store.unsubscribe(this.id);
+                    this.end();
                     return Poll::Ready(None);
                 }
                 Post::Nothing => {
@@ -77,6 +87,6 @@ impl<T: Table> Stream for Subscription<T> {
 
 impl<T: Table> Drop for Subscription<T> {
     fn drop(&mut self) {
-        self.store.unsubscribe(self.id);
+        self.end();
     }
 }

@@ -108,13 +108,7 @@ impl Watchers {
 
     /// Hands a watcher its next hint; a watcher that finds none is woken by `waker`, and takes over the timekeeping if nobody does it. The old
     /// waker is handed out, not to be dropped under the store's lock.
-    pub(super) fn read(
-        &mut self,
-        id: usize,
-        waker: &Waker,
-        next_lapse: Moment,
-        now: Moment,
-    ) -> (Post, Option<Waker>) {
+    pub(super) fn read(&mut self, id: usize, waker: &Waker, next_lapse: Moment, now: Moment) -> (Post, Option<Waker>) {
         let Some(mailbox) = self.mailboxes.get_mut(id) else {
             return (Post::Ended, None);
         };
@@ -128,6 +122,10 @@ impl Watchers {
         let old = if same { None } else { mailbox.waker.replace(waker.clone()) };
         let vacant = self.timekeeper.is_none_or(|keeper| keeper.watcher == id || keeper.until <= now);
         if !vacant {
+            return (Post::Nothing, old);
+        }
+        if next_lapse == Moment::NEVER {
+            self.timekeeper = None;
             return (Post::Nothing, old);
         }
         self.timekeeper = Some(Timekeeper { watcher: id, until: next_lapse });
@@ -171,20 +169,21 @@ impl Watchers {
 impl Mailbox {
     /// A hint of the same kind as the last replaces it: what counts is how things stand now.
     fn put(&mut self, hint: Hint) {
+        let full = self.hints.len() >= PATIENCE;
         match self.hints.back_mut() {
             _ if self.closed => {}
             Some(last) if discriminant(last) == discriminant(&hint) => *last = hint,
-            _ if self.hints.len() < PATIENCE => self.hints.push_back(hint),
-            _ => {
+            _ if full => {
                 self.hints.retain(|hint| *hint == Hint::Armed);
                 self.close();
             }
+            _ => self.hints.push_back(hint),
         }
     }
 
     /// A stream never ends silently.
     fn close(&mut self) {
-        if !self.closed && !planted(Mutant::SilentWatchEnd) {
+        if !self.closed && !planted(Mutant::MemorySilentWatchEnd) {
             self.hints.push_back(Hint::Lagged);
         }
         self.closed = true;

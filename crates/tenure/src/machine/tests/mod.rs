@@ -1,13 +1,15 @@
 //! The rules, one by one, on the machine alone: no clock, no thread, no store but what a test says.
 //!
 //! [`Rig`] drives one machine, keeps the one call in flight and the one armed wake as a driver would, and checks with every step what must
-//! always hold ([`Watchdog`]). [`Store`] is a toy store for tests that need two machines against one record.
+//! always hold ([`Watchdog`]). [`store`] has a toy store for tests that need two machines against one record.
 
+mod anything;
+mod audit;
 mod campaigning;
 mod endings;
 mod health;
-mod holder;
 mod hints;
+mod holder;
 mod minimum_hold;
 mod observer;
 mod phases;
@@ -16,8 +18,8 @@ mod rig;
 mod sessions;
 mod settling;
 mod shape;
-mod store;
 mod stopping;
+mod store;
 mod tokens;
 mod unknown;
 mod watchdog;
@@ -26,17 +28,17 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::{
-    Action, Actions, Alarm, Ending, Failure, Finish, Goal, Input, Machine, Note, Op, Outcome, Plan, Reclaim, State, Term,
+    Action, Actions, Alarm, Ending, Failure, Finish, Goal, Input, Machine, Note, Op, Outcome, Plan, Reclaim, State,
+    Term,
 };
 use crate::backend::{
-    Attempt, AttemptId, Cover, Expiry, Grant, Held, Hint, Incarnation, Renewal, SessionId, Sight, Standing, TenureId,
-    Traits, Vacancies, Vacancy, Version,
+    Attempt, Cover, Expiry, Grant, Held, Hint, Incarnation, Renewal, SessionId, Sight, Standing, TenureId, Traits,
+    Vacancies, Vacancy, Version,
 };
 use crate::timing::{Settle, TimingBuilder};
 use crate::{Backoff, CandidateName, FencingToken, Moment, Promise, RateBound, Seat, Timing, Tolerance};
 
 use rig::{Ordered, Rig, Seen, Setup};
-use store::Store;
 use watchdog::Watchdog;
 
 /// The default lease, and what the defaults make of it with clocks within 10 %: 12.27 s can be counted on, 2 s of them to stop work in.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// How a machine of a test is made.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct Setup {
     pub(super) timing: TimingBuilder,
     pub(super) traits: Traits,
@@ -114,6 +114,7 @@ impl Rig {
         if input == Input::Wake {
             self.wake = None;
         }
+        let starts = matches!(input, Input::Start { .. });
         let actions = self.machine.step(now, input, self.random);
         for action in &actions {
             match action {
@@ -125,7 +126,7 @@ impl Rig {
                 _ => {}
             }
         }
-        self.watchdog.check(&actions, &self.machine, now);
+        self.watchdog.check(&actions, &self.machine, now, starts);
         actions.into()
     }
 
@@ -235,7 +236,7 @@ impl Rig {
     pub(super) fn live_until(&mut self, seconds: f64, mut reply: impl FnMut(&Ordered) -> Option<Outcome>) -> Seen {
         let mut all = Seen::default();
         let mut asked = None;
-        for _ in 0..10_000 {
+        for _ in 0..50_000 {
             if self.machine.is_calling() {
                 let call = self.in_flight().clone();
                 if asked != Some(call.attempt.id) {

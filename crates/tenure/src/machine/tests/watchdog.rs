@@ -12,11 +12,8 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    pub(super) fn check(&mut self, actions: &[Action], machine: &Machine, now: Moment) {
-        let started = machine.state() != State::Idle;
-        if started {
-            self.finished = false;
-        }
+    pub(super) fn check(&mut self, actions: &[Action], machine: &Machine, now: Moment, starts: bool) {
+        self.finished &= !starts;
         assert!(!self.finished || actions.is_empty(), "after its end a campaign ordered {actions:?}");
         let mut calls = 0;
         for action in actions {
@@ -53,9 +50,10 @@ impl Watchdog {
                 _ => {}
             }
         }
+        self.finished &= machine.state() == State::Idle;
         assert!(calls <= 1, "two calls in one step: {actions:?}");
         let finish_is_last = actions.iter().rev().skip(1).all(|action| !matches!(action, Action::Finish(_)));
-        assert!(finish_is_last, "something follows the end of a campaign: {actions:?}");
+        assert!(finish_is_last || starts, "something follows the end of a campaign: {actions:?}");
         match machine.state() {
             // SAFETY 7: belief never outlasts the deadline once the machine has been asked.
             State::Leader => assert!(self.leads.is_some() && self.published.is_some_and(|term| now < term.deadline)),

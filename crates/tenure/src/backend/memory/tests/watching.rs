@@ -1,0 +1,260 @@
+//! What watches tell, whom, and when.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use futures_util::{FutureExt, StreamExt};
+
+use super::super::watchers::PATIENCE;
+use super::*;
+use crate::backend::{Hint, Watch};
+
+/// A watch that has said that it stands.
+async fn armed(store: &dyn Backend, seat: &Seat, bid: Option<&Bid>) -> Watch {
+    let mut watch = store.watch(seat, bid).await.unwrap();
+    assert_eq!(watch.next().await, Some(Hint::Armed), "the first hint");
+    watch
+}
+
+/// What a watch has to say without waiting.
+fn said(watch: &mut Watch) -> Vec<Hint> {
+    let mut hints = Vec::new();
+    while let Some(Some(hint)) = watch.next().now_or_never() {
+        hints.push(hint);
+    }
+    hints
+}
+
+/// Whether a watch has nothing to say now. Unlike `said` it leaves the waker of this task behind.
+async fn is_silent(watch: &mut Watch) -> bool {
+    poll_fn(|context| Poll::Ready(watch.as_mut().poll_next(context).is_pending())).await
+}
+
+#[tokio::test]
+async fn a_watch_tells_of_wins_and_vacancies_and_not_of_renewals() {
+    let store = MemoryBackend::new();
+    let one = bid("office", 1);
+    let mut watch = armed(&store.client(), one.seat(), None).await;
+    let mut elsewhere = armed(&store, &seat("other"), None).await;
+    let won = grant(stand(&store, &one).await);
+    let sight = store.inspect(one.seat()).await.unwrap();
+    let Some(Hint::Seen(seen)) = said(&mut watch).pop() else { panic!("nobody told of the win") };
+    assert_eq!(seen.held().map(|held| &held.version), sight.held().map(|held| &held.version));
+    extended(renew(&store, &one, &won.version).await);
+    assert_eq!(said(&mut watch), []);
+    store.withdraw(&one).await.unwrap();
+    assert_eq!(said(&mut watch), [Hint::Vacant]);
+    store.withdraw(&one).await.unwrap();
+    assert_eq!(said(&mut watch), [], "nothing happened");
+    store.by_hand().overwrite(one.seat(), "intruder", LEASE);
+    assert!(matches!(said(&mut watch)[..], [Hint::Seen(_)]));
+    store.by_hand().remove(one.seat());
+    assert_eq!(said(&mut watch), [Hint::Vacant]);
+    assert_eq!(said(&mut elsewhere), []);
+}
+
+#[tokio::test]
+async fn a_candidate_is_not_told_of_its_own_win() {
+    let store = MemoryBackend::new();
+    let one = bid("office", 1);
+    let mut watch = armed(&store, one.seat(), Some(&one)).await;
+    grant(stand(&store, &one).await);
+    assert_eq!(said(&mut watch), []);
+}
+
+#[tokio::test]
+async fn an_expiry_is_pushed_when_it_comes_though_nobody_calls_the_store() {
+    let lease = Duration::from_millis(200);
+    for time in Time::both() {
+        let (own, shared) = (time.store(), time.sessions());
+        for store in [&own as &dyn Backend, &shared] {
+            let one = bid_for("office", 1, lease);
+            grant(stand(store, &one).await);
+            let mut watch = armed(store, one.seat(), None).await;
+            assert!(is_silent(&mut watch).await);
+            time.pass(lease / 2).await;
+            grant(stand(store, &one).await);
+            let extended = std::time::Instant::now();
+            if let Time::Manual(_) = time {
+                time.pass(lease / 2).await;
+                assert!(is_silent(&mut watch).await, "the end has moved, and the watch with it");
+                time.pass(lease / 2).await;
+            }
+            let hint = tokio::time::timeout(SECOND * 20, watch.next()).await;
+            assert_eq!(hint, Ok(Some(Hint::Vacant)));
+            if let Time::Real = time {
+                assert!(extended.elapsed() >= lease - Duration::from_millis(5), "not before its time");
+            }
+            assert_eq!(store.inspect(one.seat()).await.unwrap(), Sight::Vacant(Vacancy::Free));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_expiry_is_pushed_also_when_the_one_who_kept_the_time_has_left() {
+    let clock = ManualClock::new();
+    let store = MemoryBackend::with_clock(clock.clone());
+    grant(stand(&store, &bid("office", 1)).await);
+    let mut keeper = armed(&store, &seat("office"), None).await;
+    assert!(is_silent(&mut keeper).await);
+    let other = tokio::spawn({
+        let mut watch = armed(&store, &seat("office"), None).await;
+        async move { watch.next().await }
+    });
+    tokio::task::yield_now().await;
+    drop(keeper);
+    tokio::task::yield_now().await;
+    clock.jump(LEASE);
+    assert_eq!(tokio::time::timeout(SECOND * 20, other).await.unwrap().unwrap(), Some(Hint::Vacant));
+}
+
+#[tokio::test]
+async fn a_timekeeper_that_is_not_read_is_relieved_by_the_next_call() {
+    let clock = ManualClock::new();
+    let store = MemoryBackend::with_clock(clock.clone());
+    grant(stand(&store, &bid("office", 1)).await);
+    let mut idle = armed(&store, &seat("office"), None).await;
+    assert!(is_silent(&mut idle).await);
+    let reader = tokio::spawn({
+        let mut watch = armed(&store, &seat("elsewhere"), None).await;
+        let mut second = armed(&store, &seat("office"), None).await;
+        async move {
+            let hint = second.next().await;
+            (hint, watch.next().await)
+        }
+    });
+    tokio::task::yield_now().await;
+    clock.jump(LEASE); // `idle` is woken, and nobody reads it.
+    grant(stand(&store, &bid_for("elsewhere", 1, SECOND)).await);
+    clock.jump(SECOND);
+    let (first, second) = tokio::time::timeout(SECOND * 20, reader).await.unwrap().unwrap();
+    assert_eq!(first, Some(Hint::Vacant));
+    assert!(matches!(second, Some(Hint::Seen(_))));
+    drop(idle);
+}
+
+#[tokio::test]
+async fn a_lease_that_ends_sooner_than_the_one_waited_for_is_pushed_in_its_time() {
+    let clock = ManualClock::new();
+    let store = MemoryBackend::with_clock(clock.clone());
+    let long = bid("long", 1);
+    let won = grant(stand(&store, &long).await);
+    let mut one = armed(&store, long.seat(), None).await;
+    let mut other = armed(&store, &seat("short"), None).await;
+    assert!(is_silent(&mut one).await);
+    assert!(is_silent(&mut other).await);
+    grant(stand(&store, &bid_for("short", 2, SECOND)).await);
+    assert!(matches!(said(&mut other)[..], [Hint::Seen(_)]));
+    let store = store.granting(SECOND * 2);
+    extended(renew(&store, &long, &won.version).await);
+    assert!(is_silent(&mut one).await);
+    clock.jump(SECOND);
+    assert_eq!(said(&mut other), [Hint::Vacant]);
+    assert!(is_silent(&mut one).await);
+    clock.jump(SECOND);
+    assert_eq!(said(&mut one), [Hint::Vacant]);
+}
+
+#[tokio::test]
+async fn only_the_next_in_line_is_told_that_the_office_is_its_own() {
+    let store = MemorySessions::new();
+    let clients = [store.client(), store.client(), store.client()];
+    let bids = [bid("office", 1), bid("office", 2), bid("office", 3)];
+    let mut watches = Vec::new();
+    for (client, bid) in clients.iter().zip(&bids) {
+        let _ = stand(client, bid).await.unwrap();
+        watches.push(armed(client, bid.seat(), Some(bid)).await);
+    }
+    let mut observer = armed(&store, &seat("office"), None).await;
+    clients[0].withdraw(&bids[0]).await.unwrap();
+    assert_eq!(said(&mut watches[1]), [Hint::Vacant]);
+    assert_eq!(said(&mut watches[2]), [], "no herd");
+    assert!(matches!(&said(&mut observer)[..], [Hint::Seen(sight)] if sight.is_of(bids[1].tenure())));
+    grant(stand(&clients[1], &bids[1]).await);
+
+    clients[2].expire_sessions();
+    assert_eq!(said(&mut watches[2]), [Hint::Changed], "its own place is gone");
+    assert_eq!(said(&mut watches[1]), [], "which is nothing to the holder");
+    clients[1].withdraw(&bids[1]).await.unwrap();
+    assert_eq!(said(&mut watches[2]), [Hint::Vacant], "without a place, and nobody else has one");
+    assert_eq!(said(&mut observer), [Hint::Vacant]);
+}
+
+#[tokio::test]
+async fn the_next_in_line_is_told_when_a_bar_is_over() {
+    let clock = ManualClock::new();
+    let store = MemorySessions::with_clock(clock.clone());
+    let rival = store.client();
+    let (one, other) = (bid("office", 1), bid_for("office", 2, SECOND * 60));
+    grant(stand(&store, &one).await);
+    queued(stand(&rival, &other).await);
+    let mut holder = armed(&store, one.seat(), Some(&one)).await;
+    let mut next = armed(&rival, other.seat(), Some(&other)).await;
+    let mut observer = armed(&rival, other.seat(), None).await;
+    store.administer().unwrap().evict(one.seat()).await.unwrap();
+    assert_eq!(said(&mut holder), [Hint::Changed]);
+    assert_eq!(said(&mut next), []);
+    assert!(matches!(&said(&mut observer)[..], [Hint::Seen(Sight::Held(bar))] if bar.tenure.is_none()));
+    clock.jump(LEASE);
+    assert_eq!(said(&mut next), [Hint::Vacant]);
+    assert!(matches!(&said(&mut observer)[..], [Hint::Seen(sight)] if sight.is_of(other.tenure())));
+}
+
+#[tokio::test]
+async fn a_watcher_that_does_not_read_is_told_that_it_lags() {
+    let store = MemoryBackend::new();
+    let one = bid("office", 1);
+    let mut watch = armed(&store, one.seat(), None).await;
+    let mut quick = armed(&store, one.seat(), None).await;
+    for _ in 0..PATIENCE {
+        grant(stand(&store, &one).await);
+        store.withdraw(&one).await.unwrap();
+        assert_eq!(said(&mut quick).len(), 2);
+    }
+    assert_eq!(said(&mut watch), [Hint::Lagged]);
+    assert_eq!(watch.next().await, None, "then it ends");
+    assert_eq!(watch.next().await, None);
+    store.inner().store().apply(|_, watchers, _| assert_eq!(watchers.count(), 1, "and nothing is left of it"));
+}
+
+#[tokio::test]
+async fn a_watch_that_has_ended_is_nothing_to_those_that_came_after_it() {
+    let store = MemoryBackend::new();
+    let mut ended = armed(&store, &seat("office"), None).await;
+    store.faults().sever();
+    assert_eq!((ended.next().await, ended.next().await), (Some(Hint::Lagged), None));
+    store.faults().heal();
+    let mut watch = armed(&store, &seat("office"), None).await;
+    grant(stand(&store, &bid("office", 1)).await);
+    assert_eq!(ended.next().await, None);
+    drop(ended);
+    assert!(matches!(said(&mut watch)[..], [Hint::Seen(_)]));
+    store.by_hand().remove(&seat("office"));
+    assert_eq!(said(&mut watch), [Hint::Vacant]);
+}
+
+#[tokio::test]
+async fn hints_of_one_kind_are_told_once_with_the_latest_news() {
+    let store = MemoryBackend::new();
+    let mut watch = armed(&store, &seat("office"), None).await;
+    for nonce in 0..100 {
+        store.by_hand().overwrite(&seat("office"), &format!("intruder-{nonce}"), LEASE);
+    }
+    assert!(matches!(&said(&mut watch)[..], [Hint::Seen(Sight::Held(held))] if &*held.holder == "intruder-99"));
+}
+
+#[tokio::test]
+async fn a_watch_that_is_dropped_is_unsubscribed() {
+    let (own, shared) = (MemoryBackend::new(), MemorySessions::new());
+    let (one, two) = (armed(&own, &seat("a"), None).await, armed(&own, &seat("a"), None).await);
+    let three = armed(&shared, &seat("a"), None).await;
+    let counts = || {
+        let own = own.inner().store().apply(|_, watchers, _| (watchers.count(), watchers.watches(&seat("a"))));
+        (own, shared.inner().store().apply(|_, watchers, _| watchers.count()))
+    };
+    assert_eq!(counts(), ((2, true), 1));
+    drop(one);
+    assert_eq!(counts(), ((1, true), 1));
+    drop((two, three));
+    assert_eq!(counts(), ((0, false), 0));
+}

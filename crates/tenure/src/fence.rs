@@ -1,0 +1,215 @@
+//! The resource's side of fencing: remember the highest token before the effect, refuse every lower one.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::mutant::{Mutant, planted};
+use crate::{Error, ErrorKind, FencingToken};
+
+/// Refuses former leaders (SAFETY 19).
+///
+/// Put it where the guarded effect happens. A new leader's first act is [`raise`](Fence::raise): from then on a late writer is refused; until
+/// then nobody can know that it is late.
+/// ```
+/// use tenure::{Fence, FencingToken};
+/// let fence = Fence::in_memory();
+/// let (old, new) = (FencingToken::new(33).unwrap(), FencingToken::new(34).unwrap());
+/// fence.admit(old, || println!("written by 33"))?;
+/// fence.raise(new)?;
+/// assert!(fence.admit(old, || unreachable!()).is_err());
+/// # Ok::<(), tenure::Error>(())
+/// ```
+pub struct Fence {
+    highest: Mutex<Highest>,
+}
+
+struct Highest {
+    token: Option<FencingToken>,
+    file: Option<(PathBuf, File)>,
+}
+
+impl Fence {
+    /// A fence that lives as long as the process: for a resource that does too.
+    pub fn in_memory() -> Self {
+        Fence { highest: Mutex::new(Highest { token: None, file: None }) }
+    }
+
+    /// A fence in a file: it outlives the process, and every process of this machine that opens it shares it. Raising it is on disk before the effect
+    /// begins.
+    pub fn in_file(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref().to_path_buf();
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(|error| storage(&path, error))?;
+        let token = locked(&path, &mut file, |file| read(&path, file))?;
+        Ok(Fence { highest: Mutex::new(Highest { token, file: Some((path, file)) }) })
+    }
+
+    /// The highest token that was let through.
+    pub fn highest(&self) -> Option<FencingToken> {
+        self.highest.lock().unwrap_or_else(PoisonError::into_inner).token
+    }
+
+    /// Refuses every lower token from now on.
+    pub fn raise(&self, token: FencingToken) -> Result<(), Error> {
+        self.admit(token, || ())
+    }
+
+    /// Runs `effect` if no higher token was seen, and refuses every lower one from now on. No other effect runs at the same time.
+    pub fn admit<T>(&self, token: FencingToken, effect: impl FnOnce() -> T) -> Result<T, Error> {
+        let mut highest = self.highest.lock().unwrap_or_else(PoisonError::into_inner);
+        let Highest { token: known, file } = &mut *highest;
+        match file {
+            None => {
+                check(*known, token)?;
+                *known = Some(token);
+                Ok(effect())
+            }
+            Some((path, file)) => locked(path, file, |file| {
+                let stored = read(path, file)?;
+                *known = (*known).max(stored);
+                check(*known, token)?;
+                if stored < Some(token) {
+                    write(path, file, token)?;
+                }
+                *known = Some(token);
+                Ok(effect())
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for Fence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fence").field("highest", &self.highest()).finish()
+    }
+}
+
+fn check(known: Option<FencingToken>, token: FencingToken) -> Result<(), Error> {
+    match known.filter(|known| *known > token && !planted(Mutant::FenceOpen)) {
+        None => Ok(()),
+        Some(known) => Err(Error::new(
+            ErrorKind::LeadershipLost,
+            format!(
+                "token {token} is refused: {known} was seen, so another leads by now. Stop the work of token {token}"
+            ),
+        )),
+    }
+}
+
+fn locked<T>(path: &Path, file: &mut File, act: impl FnOnce(&mut File) -> Result<T, Error>) -> Result<T, Error> {
+    file.lock().map_err(|error| storage(path, error))?;
+    let result = act(file);
+    file.unlock().map_err(|error| storage(path, error))?;
+    result
+}
+
+/// Two lines of twenty digits, written one after the other: a crash in the middle of one leaves the other whole, and the higher counts.
+const SLOT: usize = 21;
+
+fn read(path: &Path, file: &mut File) -> Result<Option<FencingToken>, Error> {
+    let mut text = Vec::new();
+    file.seek(SeekFrom::Start(0))
+        .and_then(|_| file.take(1024).read_to_end(&mut text))
+        .map_err(|error| storage(path, error))?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let slots = text.chunks(SLOT).take(2).map(parse);
+    slots.max().flatten().map(Some).ok_or_else(|| {
+        let message = format!(
+            "{} is not a fence: it holds no token. Restore it, or remove it if nothing was ever guarded by it",
+            path.display()
+        );
+        Error::new(ErrorKind::Corrupt, message)
+    })
+}
+
+fn parse(slot: &[u8]) -> Option<FencingToken> {
+    let digits = slot.strip_suffix(b"\n").filter(|digits| digits.len() == SLOT - 1)?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn write(path: &Path, file: &mut File, token: FencingToken) -> Result<(), Error> {
+    let line = format!("{:020}\n", token.get());
+    for slot in 0..2u64 {
+        file.seek(SeekFrom::Start(slot * SLOT as u64))
+            .and_then(|_| file.write_all(line.as_bytes()))
+            .and_then(|()| file.sync_data())
+            .map_err(|error| storage(path, error))?;
+    }
+    Ok(())
+}
+
+fn storage(path: &Path, error: std::io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("the fence {} cannot be kept", path.display())).because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(number: u64) -> FencingToken {
+        FencingToken::new(number).unwrap()
+    }
+
+    fn scratch(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("tenure-fence-{}-{:x}", std::process::id(), fastrand::u64(..)));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder.join(name)
+    }
+
+    #[test]
+    fn a_former_leader_is_refused_once_its_successor_has_been_there() {
+        // SAFETY 19
+        let path = scratch("fence");
+        for fence in [Fence::in_memory(), Fence::in_file(&path).unwrap()] {
+            assert_eq!(fence.admit(token(33), || 1).unwrap(), 1);
+            assert_eq!(fence.admit(token(33), || 2).unwrap(), 2, "the same leader again");
+            fence.raise(token(34)).unwrap();
+            let refused = fence.admit(token(33), || unreachable!()).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::LeadershipLost);
+            assert_eq!(fence.highest(), Some(token(34)));
+        }
+    }
+
+    #[test]
+    fn a_fence_in_a_file_outlives_its_process_and_is_shared() {
+        let path = scratch("fence");
+        let one = Fence::in_file(&path).unwrap();
+        let other = Fence::in_file(&path).unwrap();
+        one.raise(token(7)).unwrap();
+        assert!(other.admit(token(6), || unreachable!()).is_err());
+        other.raise(token(8)).unwrap();
+        assert!(one.raise(token(7)).is_err());
+        drop((one, other));
+        assert_eq!(Fence::in_file(&path).unwrap().highest(), Some(token(8)));
+    }
+
+    #[test]
+    fn a_write_that_was_cut_off_loses_no_token() {
+        let path = scratch("fence");
+        Fence::in_file(&path).unwrap().raise(token(41)).unwrap();
+        // A crash in the middle of the first slot.
+        let whole = std::fs::read(&path).unwrap();
+        let torn = [&b"000000000000"[..], &[0; 9], &whole[SLOT..]].concat();
+        std::fs::write(&path, torn).unwrap();
+        assert_eq!(Fence::in_file(&path).unwrap().highest(), Some(token(41)));
+    }
+
+    #[test]
+    fn a_file_that_is_no_fence_is_an_error_and_not_a_fresh_start() {
+        let path = scratch("fence");
+        std::fs::write(&path, "not a token\n").unwrap();
+        let error = Fence::in_file(&path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(Fence::in_file(path.join("no/such/place")).is_err());
+    }
+}

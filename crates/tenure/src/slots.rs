@@ -1,0 +1,83 @@
+//! The first free of several offices.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::select_all;
+
+use crate::candidate::{Candidate, refusal};
+use crate::driver::{Published, TenureState};
+use crate::event::{Event, Events};
+use crate::machine::{Goal, Input};
+use crate::tenure::Tenure;
+use crate::{Error, ErrorKind};
+
+/// Runs for several offices and takes the first that is free (SEEDS 25): N workers for M shards, N licences for M hosts.
+///
+/// The offices are tried one after another, in the order given; one that is held is kept under watch while the next is tried. As soon as one is
+/// won the candidacies for the others end. The answer is the office's place in `candidates`, and the tenure. After `patience` without a win
+/// it is [`ErrorKind::TimedOut`].
+pub async fn first_free(candidates: &[Candidate], patience: Option<Duration>) -> Result<(usize, Tenure), Error> {
+    if candidates.is_empty() {
+        return Err(Error::new(ErrorKind::InvalidConfig, "no office was named; give at least one candidate"));
+    }
+    let mut running = Running(Vec::new());
+    for (slot, candidate) in candidates.iter().enumerate() {
+        running.0.push(Some(candidate.run(Goal::OneTenure, patience, Vec::new())?));
+        let mut events = running.events(slot);
+        loop {
+            if let Some(won) = running.won() {
+                return Ok(running.keep(won));
+            }
+            // One answer decides whether the next office is tried; a store that fails is no answer, and is not hammered through N doors.
+            match events.next().await {
+                Some(Event::IncumbentChanged(Some(_)) | Event::Failed { .. }) | None => break,
+                Some(_) => {}
+            }
+        }
+    }
+    loop {
+        if let Some(won) = running.won() {
+            return Ok(running.keep(won));
+        }
+        let live: Vec<_> = running.0.iter().flatten().cloned().collect();
+        let over = live.iter().filter_map(|published| published.finish().map(|finish| refusal(published, finish)));
+        if let Some(error) = over.last().filter(|_| live.iter().all(|published| published.finish().is_some())) {
+            return Err(error);
+        }
+        let news = live.iter().filter(|published| published.finish().is_none()).map(|published| {
+            Box::pin(
+                published
+                    .until(|published| (published.leading().is_some() || published.finish().is_some()).then_some(())),
+            )
+        });
+        select_all(news).await;
+    }
+}
+
+/// Campaigns of which one is to be kept; the others stop when this is dropped, also when the caller goes away.
+struct Running(Vec<Option<Arc<Published>>>);
+
+impl Running {
+    fn events(&self, slot: usize) -> Events {
+        Events::new(self.0[slot].as_ref().expect("it was just started").subscribe())
+    }
+
+    fn won(&self) -> Option<(usize, Arc<TenureState>)> {
+        let all = self.0.iter().enumerate();
+        all.filter_map(|(slot, published)| Some((slot, published.as_ref()?.leading()?))).next()
+    }
+
+    fn keep(mut self, (slot, tenure): (usize, Arc<TenureState>)) -> (usize, Tenure) {
+        let published = self.0[slot].take().expect("a winner is kept once");
+        (slot, Tenure::new(published, tenure))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for published in self.0.iter().flatten() {
+            published.tell(Input::Stop);
+        }
+    }
+}
