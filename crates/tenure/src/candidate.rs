@@ -8,7 +8,7 @@ use crate::backend::Promise;
 use crate::campaign::Campaign;
 use crate::clock::AnyClock;
 use crate::driver::{Driver, Published, Start};
-use crate::election::Election;
+use crate::election::{Election, ForeignPeers};
 use crate::listener::Listener;
 use crate::machine::{Finish, Goal, Input, Plan, Reclaim};
 use crate::tenure::Tenure;
@@ -124,7 +124,7 @@ impl Candidate {
             let message = "this candidate runs already; stop that campaign first, or build a second candidate";
             return Err(Error::new(ErrorKind::AlreadyRunning, message).of_election(inner.plan.seat()));
         }
-        let plan = Arc::new(inner.plan.reincarnated(fastrand::u64(..)));
+        let plan = Arc::new(inner.plan.reincarnated(nonce()?));
         let published = Arc::new(Published::new(plan.clone(), inner.clock.clone(), inner.driver.clone()));
         for listener in listeners {
             published.listen(listener);
@@ -190,7 +190,6 @@ pub struct CandidateBuilder {
     name: String,
     timing: TimingBuilder,
     advertise: Vec<u8>,
-    base: u64,
     reclaim: Reclaim,
     work_ends_with_process: bool,
     clock: AnyClock,
@@ -207,7 +206,6 @@ impl CandidateBuilder {
             name: name.into(),
             timing: TimingBuilder::default(),
             advertise: Vec::new(),
-            base: 0,
             reclaim: Reclaim::OnProof,
             work_ends_with_process: false,
             clock: AnyClock::Boot,
@@ -330,13 +328,6 @@ impl CandidateBuilder {
         self
     }
 
-    /// Added to the store's numbers to make fencing tokens: raised by the operator, on every candidate, when a store was lost or restored.
-    #[must_use]
-    pub fn token_base(mut self, base: u64) -> Self {
-        self.base = base;
-        self
-    }
-
     /// Takes back a record under this candidate's own name at once, **trusting that no two processes ever run under one name**. If they do, two
     /// lead. Without it, a restarted process waits like any other unless its former life is proved dead.
     #[must_use]
@@ -371,7 +362,7 @@ impl CandidateBuilder {
         let election = &self.election;
         let named = |error: Error| error.of_election(election.name());
         let name = CandidateName::new(&self.name).map_err(named)?;
-        let timing = self.timing.build().map_err(named)?;
+        let timing = self.timing(election).build().map_err(named)?;
         let traits = election.traits();
         traits.admit(self.require, &timing, &election.backend().place()).map_err(named)?;
         if self.advertise.len() > Self::MOST_ADVERTISED {
@@ -382,14 +373,14 @@ impl CandidateBuilder {
             );
             return Err(named(Error::new(ErrorKind::InvalidConfig, message)));
         }
-        if self.base > i64::MAX as u64 {
-            let message = format!("a token base of {} leaves no room below {}", self.base, i64::MAX);
+        if election.token_base() > i64::MAX as u64 {
+            let message = format!("a token base of {} leaves no room below {}", election.token_base(), i64::MAX);
             return Err(named(Error::new(ErrorKind::InvalidConfig, message)));
         }
         let (name, timing) = shared(name, timing);
         let plan = Plan::new(election.name().clone(), name, 0, timing, traits)
             .advertising(advertised(&self.advertise))
-            .with_token_base(self.base)
+            .with_token_base(election.token_base())
             .reclaiming(self.reclaim)
             .ending_work_with_process(self.work_ends_with_process);
         Ok(Candidate {
@@ -403,6 +394,26 @@ impl CandidateBuilder {
             }),
         })
     }
+}
+
+impl CandidateBuilder {
+    /// SAFETY 14: beside peers that may linger, settling is on unless it was set otherwise.
+    fn timing(&self, election: &Election) -> TimingBuilder {
+        let mut timing = self.timing.clone();
+        if let (Some(ForeignPeers::MayLinger), Settle::Default) = (election.foreign_peers(), timing.settle) {
+            timing.settle = Settle::For(timing.lease.unwrap_or(Timing::DEFAULT_LEASE));
+        }
+        timing
+    }
+}
+
+/// The random number of a new incarnation, from the operating system: a generator that is seeded by time could give two hosts that start together,
+/// or a process and its fork, the same (SAFETY 11). Never 0, which adapters keep for nobody.
+fn nonce() -> Result<u64, Error> {
+    let random = getrandom::u64().map_err(|error| {
+        Error::new(ErrorKind::Internal, "the operating system gives no random numbers").because(error.to_string())
+    })?;
+    Ok(random.max(1))
 }
 
 /// A process with many elections mostly runs for all of them under one name and with one timing; they share both.

@@ -20,7 +20,18 @@ use crate::{Error, ErrorKind, Incumbent, Seat, Timing};
 pub struct Election {
     backend: Arc<dyn Backend>,
     seat: Seat,
-    foreign_peers: bool,
+    foreign: Option<ForeignPeers>,
+    token_base: u64,
+}
+
+/// Programs other than tenure that contend for the same record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignPeers {
+    /// They step down before their record can be taken, as client-go does.
+    StepDownInTime,
+    /// They may still act after it was taken, as the Go NATS election does: whoever wins waits a whole lease before it leads, unless the
+    /// office was given up in due form or another settle time is set (SAFETY 14).
+    MayLinger,
 }
 
 impl Election {
@@ -37,14 +48,22 @@ impl Election {
     where
         N: TryInto<Seat, Error: Into<Error>>,
     {
-        Ok(Election { backend, seat: name.try_into().map_err(Into::into)?, foreign_peers: false })
+        Ok(Election { backend, seat: name.try_into().map_err(Into::into)?, foreign: None, token_base: 0 })
     }
 
     /// Declares that programs other than tenure contend for this office on the same record. They show no token, so the election promises no
     /// more than [`Promise::LeaseOnly`] (SAFETY 20).
     #[must_use]
-    pub fn shared_with_foreign_peers(mut self) -> Self {
-        self.foreign_peers = true;
+    pub fn shared_with(mut self, peers: ForeignPeers) -> Self {
+        self.foreign = Some(peers);
+        self
+    }
+
+    /// Sets what is added to the store's numbers to make fencing tokens (SAFETY 18). An operator raises it, wherever this election is used, when a
+    /// store was lost or restored; at most `i64::MAX`.
+    #[must_use]
+    pub fn with_token_base(mut self, base: u64) -> Self {
+        self.token_base = base;
         self
     }
 
@@ -68,7 +87,7 @@ impl Election {
     pub async fn incumbent(&self) -> Result<Option<Incumbent>, Error> {
         let seat = self.seat.clone();
         let sight = self.ask(move |backend| Box::pin(async move { backend.inspect(&seat).await })).await?;
-        Ok(sight.held().map(|held| Incumbent::seen(held, 0)))
+        Ok(sight.held().map(|held| Incumbent::seen(held, self.token_base)))
     }
 
     /// Who holds it, from now on: the present holder first, then every change.
@@ -78,7 +97,7 @@ impl Election {
 
     /// The same, asking a store that pushes nothing at this interval.
     pub fn observe_every(&self, interval: Duration) -> Result<Observation, Error> {
-        Observation::begin(self.backend.clone(), self.seat.clone(), interval, AnyClock::Boot)
+        Observation::begin(self.clone(), interval, AnyClock::Boot)
     }
 
     /// Asks the holder to resign; it does so at its next renewal, after its work has stopped. `false` when nobody holds the office.
@@ -103,9 +122,17 @@ impl Election {
         &self.backend
     }
 
+    pub(crate) fn foreign_peers(&self) -> Option<ForeignPeers> {
+        self.foreign
+    }
+
+    pub(crate) fn token_base(&self) -> u64 {
+        self.token_base
+    }
+
     pub(crate) fn traits(&self) -> Traits {
         let mut traits = self.backend.traits();
-        if self.foreign_peers {
+        if self.foreign.is_some() {
             traits.promise = traits.promise.min(Promise::LeaseOnly);
         }
         traits

@@ -86,7 +86,7 @@ pub use backoff::Backoff;
 pub use campaign::Campaign;
 pub use candidate::{Candidate, CandidateBuilder};
 pub use clock::{BootClock, Clock, ManualClock};
-pub use election::Election;
+pub use election::{Election, ForeignPeers};
 pub use elections::Elections;
 pub use error::{Error, ErrorKind};
 pub use event::{Event, Events};

@@ -2,7 +2,6 @@
 
 use std::future::pending;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -11,7 +10,7 @@ use tokio::sync::watch;
 use crate::backend::{Backend, Hint, Sight, Vacancies, Watch};
 use crate::clock::AnyClock;
 use crate::driver::Driver;
-use crate::{Error, FencingToken, Incumbent, Seat};
+use crate::{Election, Error, FencingToken, Incumbent, Seat};
 
 /// Who holds an office, from now on. Only the newest matters: what changed twice between two readings is read once.
 #[derive(Debug)]
@@ -20,14 +19,9 @@ pub struct Observation {
 }
 
 impl Observation {
-    pub(crate) fn begin(
-        backend: Arc<dyn Backend>,
-        seat: Seat,
-        interval: Duration,
-        clock: AnyClock,
-    ) -> Result<Self, Error> {
+    pub(crate) fn begin(election: Election, interval: Duration, clock: AnyClock) -> Result<Self, Error> {
         let (sender, seen) = watch::channel(None);
-        Driver::of(&clock)?.run(observe(backend, seat, interval, clock, sender));
+        Driver::of(&clock)?.run(observe(election, interval, clock, sender));
         Ok(Observation { seen })
     }
 
@@ -47,16 +41,17 @@ impl Observation {
 type Seen = watch::Sender<Option<Option<Incumbent>>>;
 
 /// Looks, publishes, waits for a push or the interval, and looks again, until nobody observes any more.
-async fn observe(backend: Arc<dyn Backend>, seat: Seat, interval: Duration, clock: AnyClock, seen: Seen) {
+async fn observe(election: Election, interval: Duration, clock: AnyClock, seen: Seen) {
+    let (backend, seat) = (election.backend(), election.name());
     let pushed = backend.traits().vacancies == Vacancies::Pushed;
     let mut watch: Option<Watch> = None;
     let mut highest: Option<FencingToken> = None;
     loop {
         if pushed && watch.is_none() {
-            watch = armed(&*backend, &seat).await;
+            watch = armed(&**backend, seat).await;
         }
-        match backend.inspect(&seat).await {
-            Ok(sight) => publish(&seat, &sight, &mut highest, &seen),
+        match backend.inspect(seat).await {
+            Ok(sight) => publish(&election, &sight, &mut highest, &seen),
             Err(error) => {
                 tracing::warn!(election = %seat, %error, "the election cannot be read; its last known holder stands")
             }
@@ -70,7 +65,7 @@ async fn observe(backend: Arc<dyn Backend>, seat: Seat, interval: Duration, cloc
             () = seen.closed() => return,
             () = clock.wait_until(again) => {}
             hint = next_hint(&mut watch) => match hint {
-                Some(Hint::Seen(sight)) => publish(&seat, &sight, &mut highest, &seen),
+                Some(Hint::Seen(sight)) => publish(&election, &sight, &mut highest, &seen),
                 Some(Hint::Lagged) | None => watch = None,
                 Some(_) => {}
             },
@@ -98,12 +93,12 @@ async fn next_hint(watch: &mut Option<Watch>) -> Option<Hint> {
     }
 }
 
-fn publish(seat: &Seat, sight: &Sight, highest: &mut Option<FencingToken>, seen: &Seen) {
-    let mut incumbent = sight.held().map(|held| Incumbent::seen(held, 0));
+fn publish(election: &Election, sight: &Sight, highest: &mut Option<FencingToken>, seen: &Seen) {
+    let mut incumbent = sight.held().map(|held| Incumbent::seen(held, election.token_base()));
     if let Some(incumbent) = &mut incumbent {
         // I10: an observer never sees a token go back.
         if incumbent.token < *highest && incumbent.token.is_some() {
-            tracing::error!(election = %seat, token = ?incumbent.token, ?highest, "fencing tokens went back: the store was restored or made anew");
+            tracing::error!(election = %election.name(), token = ?incumbent.token, ?highest, "fencing tokens went back: the store was restored or made anew");
             incumbent.token = None;
         }
         *highest = (*highest).max(incumbent.token);

@@ -7,7 +7,6 @@ use futures_util::future::select_all;
 
 use crate::candidate::{Candidate, refusal};
 use crate::driver::{Published, TenureState};
-use crate::event::{Event, Events};
 use crate::machine::{Goal, Input};
 use crate::tenure::Tenure;
 use crate::{Error, ErrorKind};
@@ -24,16 +23,15 @@ pub async fn first_free(candidates: &[Candidate], patience: Option<Duration>) ->
     let mut running = Running(Vec::new());
     for (slot, candidate) in candidates.iter().enumerate() {
         running.0.push(Some(candidate.run(Goal::OneTenure, patience, Vec::new())?));
-        let mut events = running.events(slot);
-        loop {
-            if let Some(won) = running.won() {
-                return Ok(running.keep(won));
-            }
-            // One answer decides whether the next office is tried; a store that fails is no answer, and is not hammered through N doors.
-            match events.next().await {
-                Some(Event::IncumbentChanged(Some(_)) | Event::Failed { .. }) | None => break,
-                Some(_) => {}
-            }
+        let published = running.0[slot].clone().expect("it was just started");
+        // One answer decides whether the next office is tried: held, or an error. A silent store is not knocked at through N doors.
+        let answered = published.until(|published| {
+            let answered = published.incumbent().is_some() || published.last_error().is_some();
+            (answered || published.leading().is_some() || published.finish().is_some()).then_some(())
+        });
+        answered.await;
+        if let Some(won) = running.won() {
+            return Ok(running.keep(won));
         }
     }
     loop {
@@ -59,10 +57,6 @@ pub async fn first_free(candidates: &[Candidate], patience: Option<Duration>) ->
 struct Running(Vec<Option<Arc<Published>>>);
 
 impl Running {
-    fn events(&self, slot: usize) -> Events {
-        Events::new(self.0[slot].as_ref().expect("it was just started").subscribe())
-    }
-
     fn won(&self) -> Option<(usize, Arc<TenureState>)> {
         let all = self.0.iter().enumerate();
         all.filter_map(|(slot, published)| Some((slot, published.as_ref()?.leading()?))).next()

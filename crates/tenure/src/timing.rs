@@ -218,7 +218,7 @@ pub(crate) enum Interval {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Settle {
     #[default]
-    Never,
+    Default,
     For(Duration),
     OneInterval,
 }
@@ -248,7 +248,7 @@ impl TimingBuilder {
             grace: self.grace.unwrap_or(part(2, 15)),
             call_timeout: self.call_timeout.unwrap_or(part(1, 5)),
             settle: match self.settle {
-                Settle::Never => Duration::ZERO,
+                Settle::Default => Duration::ZERO,
                 Settle::For(span) => span,
                 Settle::OneInterval => renew,
             },

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::{SECOND, World, eventually};
 use tenure::backend::memory::{MemoryBackend, MemorySessions, Operation, Times};
-use tenure::{Change, Election, Ending, ErrorKind, Event, Promise, State, first_free};
+use tenure::{Change, Election, Ending, ErrorKind, Event, ForeignPeers, Promise, State, first_free};
 
 #[tokio::test]
 async fn a_campaign_leads_renews_for_a_hundred_intervals_and_stops() {
@@ -365,7 +365,7 @@ async fn more_than_the_backend_promises_cannot_be_required() {
     // SAFETY 20
     let election = Election::new(MemoryBackend::new(), "office").unwrap();
     election.candidate("pod-1").require(Promise::Fenced).build().unwrap();
-    let shared = election.shared_with_foreign_peers();
+    let shared = election.shared_with(ForeignPeers::StepDownInTime);
     assert_eq!(shared.promise(), Promise::LeaseOnly);
     let refused = shared.candidate("pod-1").require(Promise::Fenced).build().unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::PromiseTooWeak);
@@ -398,7 +398,7 @@ async fn bad_settings_are_refused_when_the_candidate_is_built() {
     refused(election.candidate("pod").grace(SECOND * 15), ErrorKind::UnsafeTiming);
     refused(election.candidate("pod").renew_at_percent(100), ErrorKind::UnsafeTiming);
     refused(election.candidate("pod").advertise(vec![0; 1025]), ErrorKind::InvalidConfig);
-    refused(election.candidate("pod").token_base(u64::MAX), ErrorKind::InvalidConfig);
+    refused(election.clone().with_token_base(u64::MAX).candidate("pod"), ErrorKind::InvalidConfig);
     for name in ["", "../x", "a b", "a\nb"] {
         assert_eq!(Election::new(MemoryBackend::new(), name).unwrap_err().kind(), ErrorKind::InvalidName);
     }
@@ -441,4 +441,17 @@ async fn a_holder_that_is_asked_to_resign_does_so_and_sits_out() {
     assert_eq!(leadership.ended().await, Ending::AskedToResign);
     next.wait_for_leadership().await.unwrap();
     assert!(!asked.is_leader());
+}
+
+#[tokio::test]
+async fn beside_peers_that_may_linger_a_winner_settles_for_a_whole_lease() {
+    // SAFETY 14
+    let world = World::new();
+    let election = Election::new(world.store.client(), "office").unwrap().shared_with(ForeignPeers::MayLinger);
+    let campaign = election.candidate("pod-1").clock(world.clock.clone()).build().unwrap().start().unwrap();
+    eventually("it has won", || campaign.state() == State::Settling);
+    world.pass(SECOND * 14);
+    assert!(!campaign.is_leader());
+    world.pass(SECOND * 2);
+    campaign.wait_for_leadership().await.unwrap();
 }

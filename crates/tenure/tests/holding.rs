@@ -376,7 +376,8 @@ async fn a_wiped_store_is_refused_and_alarmed_by_those_who_remember() {
     assert_eq!(error.kind(), ErrorKind::TokenWentBack);
     assert!(error.to_string().contains("token base"), "{error}");
     // A new process remembers nothing, and leads.
-    let (fresh, _) = world.candidate("pod-2");
-    let based = fresh.token_base(1_000_000).build().unwrap().campaign().await.unwrap();
+    let office = Election::new(world.store.client(), "office").unwrap().with_token_base(1_000_000);
+    let based = office.candidate("pod-2").clock(world.clock.clone()).build().unwrap().campaign().await.unwrap();
     assert!(based.token().unwrap().get() > 1_000_000);
+    assert_eq!(office.incumbent().await.unwrap().unwrap().token(), based.token(), "observers count the base in too");
 }

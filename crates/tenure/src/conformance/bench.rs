@@ -31,7 +31,7 @@ struct Inner {
 
 impl Bench {
     /// What is added, in real time, to a wait on a clock that a harness moves: those who were woken need it to act.
-    const TO_ACT: Duration = Duration::from_millis(250);
+    const TO_ACT: Duration = Duration::from_millis(500);
 
     pub(super) fn new(harness: Arc<dyn AnyHarness>, kind: Kind) -> Self {
         let clock = SharedClock(harness.clock().unwrap_or_else(|| Arc::new(BootClock)));

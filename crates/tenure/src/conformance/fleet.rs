@@ -1,6 +1,5 @@
 //! Candidates with their machines and the real driver, and a witness of what they believe.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -148,7 +147,8 @@ struct Witness {
 
 #[derive(Default)]
 struct Testimony {
-    beliefs: BTreeMap<TenureId, Belief>,
+    /// In the order in which they were first seen.
+    beliefs: Vec<(TenureId, Belief)>,
     two_at_once: Option<String>,
 }
 
@@ -189,8 +189,7 @@ impl Drop for Witness {
 
 impl Testimony {
     fn in_order(self) -> Vec<Belief> {
-        let mut beliefs: Vec<_> = self.beliefs.into_values().collect();
-        beliefs.sort_by_key(|belief| belief.first_seen);
+        let beliefs: Vec<_> = self.beliefs.into_iter().map(|(_, belief)| belief).collect();
         let tokens: Vec<_> = beliefs.iter().filter_map(|belief| belief.token).collect();
         assert!(tokens.windows(2).all(|pair| pair[0] < pair[1]), "I2: tokens did not rise: {beliefs:?}");
         beliefs
@@ -202,9 +201,10 @@ impl Testimony {
             let Some(leadership) = campaign.leadership() else { continue };
             if let Some(expiry) = leadership.expiry() {
                 let (token, first_seen) = (leadership.token(), clock.now());
-                let belief =
-                    self.beliefs.entry(leadership.id()).or_insert(Belief { member, token, first_seen, expiry });
-                belief.expiry = expiry;
+                match self.beliefs.iter_mut().rfind(|(tenure, _)| *tenure == leadership.id()) {
+                    Some((_, belief)) => belief.expiry = expiry,
+                    None => self.beliefs.push((leadership.id(), Belief { member, token, first_seen, expiry })),
+                }
             }
             leading.push((member, leadership));
         }

@@ -29,7 +29,7 @@ pub struct Suite {
 }
 
 /// The cases that apply to a backend: those that can run, and those that cannot.
-struct Chosen {
+pub(super) struct Chosen {
     kind: Kind,
     able: Vec<Case>,
     unable: Vec<NotRun>,
@@ -115,7 +115,7 @@ impl Suite {
         report
     }
 
-    fn choose(&self) -> Chosen {
+    pub(super) fn choose(&self) -> Chosen {
         if let Some(missing) = &self.missing {
             let because = format!("it needs {missing}, which is not there");
             let unable = vec![NotRun { case: "every_case".into(), because }];
@@ -154,7 +154,7 @@ impl Suite {
         kind
     }
 
-    fn trials(&self, chosen: Chosen, strict: bool) -> impl Iterator<Item = Trial> {
+    pub(super) fn trials(&self, chosen: Chosen, strict: bool) -> impl Iterator<Item = Trial> {
         let Chosen { kind, able, unable } = chosen;
         let make = self.make.clone();
         let able = able.into_iter().map(move |case| {

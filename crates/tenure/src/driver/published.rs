@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::core::Key;
 use super::shell::Driver;
-use crate::backend::{Sight, TenureId};
+use crate::backend::{Expiry, Held, Sight, TenureId};
 use crate::clock::AnyClock;
 use crate::event::{Event, Feed};
 use crate::listener::{Change, Listener};
@@ -315,6 +315,8 @@ impl Published {
         let mut status = self.status();
         status.publish(Event::Failed { message: error.to_string().into() });
         status.more().error = Some(error);
+        drop(status);
+        self.changed.notify_waiters();
     }
 
     pub(super) fn alarm(&self, alarm: Alarm) {
@@ -333,8 +335,15 @@ impl Published {
         if known == incumbent.as_ref() {
             return;
         }
+        if let Some(Held { expiry: Expiry::Observe { recorded }, holder, .. }) = sight.held()
+            && *recorded != self.plan().timing().lease()
+        {
+            tracing::warn!(%holder, lease = ?recorded, own = ?self.plan().timing().lease(), "the holder has another lease; that is safe, but waiting follows its lease");
+        }
         status.more().incumbent = incumbent.clone();
         status.publish(Event::IncumbentChanged(incumbent));
+        drop(status);
+        self.changed.notify_waiters();
     }
 
     pub(super) fn finished(&self, finish: Finish) {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures_util::future::FutureExt;
 use futures_util::stream::{AbortHandle, Abortable, FuturesUnordered, SelectAll, StreamExt, once};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tracing::Instrument;
 
 use super::core::{BackendKey, Called, Command, Core, Happening, Key};
 use super::published::{Published, Work};
@@ -327,7 +328,8 @@ impl Shell {
             Command::Call(called, op) => {
                 let Some(backend) = self.backends.get(&called.backend).cloned() else { return };
                 self.doing.push(Box::pin(async move {
-                    let answer = unpanicked(call(&*backend, &called, op)).await;
+                    let span = tracing::debug_span!("call", election = %called.bid.seat(), ?op);
+                    let answer = unpanicked(call(&*backend, &called, op)).instrument(span).await;
                     Done::Answered(called, answer)
                 }));
             }
@@ -394,29 +396,35 @@ impl Shell {
 
     fn report(&mut self, key: Key, action: Action) {
         let (Some(published), Some(machine)) = (self.core.tag(key), self.core.machine(key)) else { return };
-        let plan = published.plan();
+        // The two that come with every renewal, without a span.
+        let action = match action {
+            Action::SetDeadline(term) => return published.set_deadline(term),
+            Action::Emit(note) => return published.note(note, machine.state()),
+            action => action,
+        };
+        let (seat, name) = (published.plan().seat(), published.plan().name());
+        let _campaign = tracing::info_span!("campaign", election = %seat, candidate = %name).entered();
         match action {
-            Action::SetDeadline(term) => published.set_deadline(term),
             Action::Begin { tenure, token } => {
-                tracing::info!(election = %plan.seat(), candidate = %plan.name(), %tenure, ?token, "elected");
+                tracing::info!(%tenure, ?token, "elected");
                 published.begin(tenure, token);
             }
             Action::StopWork { by } => published.stop_work(by),
             Action::End(ending) => {
-                tracing::warn!(election = %plan.seat(), candidate = %plan.name(), %ending, "leadership ended");
+                if ending.is_voluntary() {
+                    tracing::info!(%ending, "leadership ended");
+                } else {
+                    tracing::warn!(%ending, "leadership lost");
+                }
                 let work = published.end(ending);
                 self.ended(key, ending, work);
             }
-            Action::Emit(note) => {
-                tracing::trace!(election = %plan.seat(), candidate = %plan.name(), ?note);
-                published.note(note, machine.state());
-            }
             Action::Alarm(alarm) => {
-                tracing::error!(election = %plan.seat(), candidate = %plan.name(), "{alarm}");
+                tracing::error!("{alarm}");
                 published.alarm(alarm);
             }
             Action::Kill => {
-                tracing::error!(election = %plan.seat(), candidate = %plan.name(), "work did not stop after leadership was lost: the process ends");
+                tracing::error!("work did not stop after leadership was lost: the process ends");
                 std::process::exit(crate::KILLED_EXIT_STATUS);
             }
             Action::Finish(finish) => {
@@ -424,7 +432,13 @@ impl Shell {
                 self.watch(key, None);
                 self.core.remove(key);
             }
-            Action::Call { .. } | Action::WakeAt { .. } | Action::Watch(_) => unreachable!("the core keeps these"),
+            Action::Call { .. }
+            | Action::WakeAt { .. }
+            | Action::Watch(_)
+            | Action::SetDeadline(_)
+            | Action::Emit(_) => {
+                unreachable!("the core keeps the first three, and the last two are done")
+            }
         }
     }
 

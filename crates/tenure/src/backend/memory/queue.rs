@@ -38,8 +38,11 @@ impl Queue {
     }
 
     /// At the end: tokens are create revisions, so they rise from the front to the back.
-    pub(super) fn join(&mut self, entry: Entry) {
+    pub(super) fn join(&mut self, entry: Entry, seat: &Seat, now: Moment, watchers: &mut Watchers) {
         self.entries.push_back(entry);
+        if self.entries.len() == 1 {
+            self.tell_observers(seat, now, watchers);
+        }
     }
 
     /// In the place of the holder or the bar, as only a foreign hand puts itself there.
@@ -84,8 +87,7 @@ impl Queue {
         self.bar = Some(Bar { record, until });
         let evicted = self.entries.pop_front()?;
         tell_owner(&evicted.record, seat, watchers);
-        let sight = self.sight(now);
-        watchers.tell(seat, |interest| (interest == Interest::Observer).then(|| Hint::Seen(sight.clone())));
+        self.tell_observers(seat, now, watchers);
         Some(evicted)
     }
 
@@ -102,8 +104,7 @@ impl Queue {
         };
         entry.record.ask_to_resign();
         tell_owner(&entry.record, seat, watchers);
-        let sight = self.sight(now);
-        watchers.tell(seat, |interest| (interest == Interest::Observer).then(|| Hint::Seen(sight.clone())));
+        self.tell_observers(seat, now, watchers);
         true
     }
 
@@ -148,6 +149,11 @@ impl Queue {
 
     pub(super) fn is_worth_keeping(&self, now: Moment) -> bool {
         self.bar.is_some() || !self.entries.is_empty() || self.word.is_kept(now)
+    }
+
+    fn tell_observers(&self, seat: &Seat, now: Moment, watchers: &mut Watchers) {
+        let sight = self.sight(now);
+        watchers.tell(seat, |interest| (interest == Interest::Observer).then(|| Hint::Seen(sight.clone())));
     }
 
     /// Tells of a change at the front. Only the next in line is told to stand, or the whole herd would; those who have no place are

@@ -149,7 +149,7 @@ impl Queues {
             session.seats.insert(seat.clone());
         }
         let record = Record::of(bid, &mut self.ledger);
-        self.queues.entry(seat.clone()).or_insert_with(Queue::new).join(Entry { record, session });
+        self.queues.entry(seat.clone()).or_insert_with(Queue::new).join(Entry { record, session }, seat, now, watchers);
         session
     }
 

@@ -21,6 +21,7 @@ pub(super) enum Fault {
     RenewalCreates,
     RenewalTakesAnyVersion,
     WithdrawalTakesAnything,
+    WithdrawalIsForgotten,
     WithdrawalNeedsVersion,
     AnyVersionDisplaces,
     LeaveIsIgnored,
@@ -28,6 +29,7 @@ pub(super) enum Fault {
     TokensAreUsedTwice,
     ErrorsAreAnswers,
     ErrorsAreForGood,
+    WinsAreCalledFailed,
     NothingIsPushed,
     WatchIsNeverArmed,
     WatchEndsSilently,
@@ -124,6 +126,7 @@ impl Faulty {
         match self.fault {
             Fault::ErrorsAreAnswers => Ok(instead),
             Fault::ErrorsAreForGood => Err(error.transient(false)),
+            Fault::WinsAreCalledFailed => Err(Error::unavailable("it certainly failed")),
             _ => Err(error),
         }
     }
@@ -178,6 +181,7 @@ impl Faulty {
         let held = self.honest.inspect(sent.seat()).await.ok().and_then(|sight| sight.held().cloned());
         match self.fault {
             Fault::WithdrawalTakesAnything => self.honest.by_hand().remove(sent.seat()),
+            Fault::WithdrawalIsForgotten => return Ok(()),
             // The number of the win is its first version, so a record in another one was renewed.
             Fault::WithdrawalNeedsVersion if held.is_some_and(|held| held.version.as_number() != held.token) => {
                 return Ok(());

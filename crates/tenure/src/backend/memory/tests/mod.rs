@@ -130,11 +130,4 @@ impl Time {
             Time::Real => MemorySessions::new(),
         }
     }
-
-    async fn pass(&self, span: Duration) {
-        match self {
-            Time::Manual(clock) => clock.jump(span),
-            Time::Real => tokio::time::sleep(span).await,
-        }
-    }
 }

@@ -86,20 +86,27 @@ async fn one_heartbeat_keeps_all_elections_of_a_session() {
 #[tokio::test]
 async fn a_session_ends_all_that_it_carries() {
     // SAFETY 21
-    for time in Time::both() {
-        let lease = Duration::from_millis(40);
-        let store = time.sessions();
-        let next = store.client();
-        let (one, other) = (bid_for("a", 1, lease), bid_for("b", 1, lease));
-        let session = session_of(&grant(stand(&store, &one).await));
-        assert_eq!(session_of(&grant(stand(&store, &other).await)), session);
-        let waiting = bid("a", 2);
-        queued(stand(&next, &waiting).await);
-        time.pass(lease).await;
-        assert_eq!(beat(&store, session).await, Beat::Lost);
-        assert_eq!(grant(stand(&next, &waiting).await).over, Vacancy::Free, "the next in line leads");
-        assert_eq!(store.inspect(other.seat()).await.unwrap(), Sight::Vacant(Vacancy::Free));
-    }
+    let clock = ManualClock::new();
+    let store = MemorySessions::with_clock(clock.clone());
+    let next = store.client();
+    let (one, other, waiting) = (bid("a", 1), bid("b", 1), bid_for("a", 2, LEASE * 4));
+    let session = session_of(&grant(stand(&store, &one).await));
+    assert_eq!(session_of(&grant(stand(&store, &other).await)), session);
+    queued(stand(&next, &waiting).await);
+    clock.jump(LEASE);
+    assert_eq!(beat(&store, session).await, Beat::Lost);
+    assert_eq!(grant(stand(&next, &waiting).await).over, Vacancy::Free, "the next in line leads");
+    assert_eq!(store.inspect(other.seat()).await.unwrap(), Sight::Vacant(Vacancy::Free));
+}
+
+#[tokio::test]
+async fn a_session_expires_on_the_real_clock_too() {
+    let store = MemorySessions::new();
+    let lease = Duration::from_millis(20);
+    let session = session_of(&grant(stand(&store, &bid_for("office", 1, lease)).await));
+    tokio::time::sleep(lease + lease / 2).await;
+    assert_eq!(beat(&store, session).await, Beat::Lost);
+    assert_eq!(store.inspect(&seat("office")).await.unwrap(), Sight::Vacant(Vacancy::Free));
 }
 
 #[tokio::test]
