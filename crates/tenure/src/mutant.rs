@@ -85,6 +85,7 @@ mutants! {
     CachedFlag, "cached-flag", "SAFETY 7: is_leader compares with the clock on every call", "a_process_that_wakes_from_a_long_stop_is_not_leader";
     PolledWithoutClock, "polled-without-clock", "SAFETY 5: the clock is read at every poll of guarded work", "guarded_work_takes_no_step_after_the_deadline";
     FenceOpen, "fence-open", "SAFETY 19: the fence refuses a lower token", "a_former_leader_is_refused_once_its_successor_has_been_there";
+    PromiseIgnored, "promise-ignored", "SAFETY 20: requiring more than is promised fails closed", "more_than_the_backend_promises_cannot_be_required";
     CloseRacesAcquire, "close-races-acquire", "SEEDS 22: an acquire that races close leaves nothing live", "an_acquire_that_races_close_leaves_nothing_live";
     NewestSendCredited, "newest-send-credited", "SAFETY 21: the oldest unanswered send is credited", "the_oldest_unanswered_send_is_credited";
     TwoSeatsOnOneSession, "two-seats-on-one-session", "SAFETY 21: an election is refused twice on one session", "the_same_election_twice_on_one_session_is_refused";

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::mutant::{Mutant, planted};
 use crate::{Error, ErrorKind, Timing};
 
 /// How much an election on a backend can be relied on, lowest first (SAFETY 20).
@@ -80,7 +81,8 @@ impl Traits {
 
     /// Refuses a requirement above what is promised (SAFETY 20) and a lease that the store does not take.
     pub(crate) fn admit(&self, required: Option<Promise>, timing: &Timing, place: &str) -> Result<(), Error> {
-        if let Some(required) = required.filter(|required| *required > self.promise) {
+        if let Some(required) = required.filter(|required| *required > self.promise && !planted(Mutant::PromiseIgnored))
+        {
             return Err(Error::new(
                 ErrorKind::PromiseTooWeak,
                 format!(

@@ -30,8 +30,8 @@ struct Inner {
 }
 
 impl Bench {
-    /// What is added, in real time, to a wait on a clock that a harness moves: those who were woken need it to act.
-    const TO_ACT: Duration = Duration::from_millis(500);
+    /// What is added, in real time, to a wait on a clock that the harness moves: those who were woken need it to act.
+    const TO_ACT: Duration = Duration::from_millis(250);
 
     pub(super) fn new(harness: Arc<dyn AnyHarness>, kind: Kind) -> Self {
         let clock = SharedClock(harness.clock().unwrap_or_else(|| Arc::new(BootClock)));
@@ -121,7 +121,8 @@ impl Bench {
             result = &mut future => return Some(result),
             () = self.pass(span) => {}
         }
-        tokio::time::timeout(Self::TO_ACT, future).await.ok()
+        let to_act = if self.has_own_clock() { Self::TO_ACT } else { Duration::from_millis(20) };
+        tokio::time::timeout(to_act, future).await.ok()
     }
 
     /// Looks again and again while this much time passes, until there is something to see.

@@ -198,7 +198,7 @@ found! {
         "watching::a_watch_can_be_had_again_after_it_was_cut_off",
         "watching::an_expiry_is_pushed_or_foretold";
     a_handover_that_nobody_hears_of: NothingIsPushed |
-        "handover::a_resignation_hands_over_before_the_lease_ends";
+        "handover::stopping_a_campaign_hands_over_before_the_lease_ends";
     a_watch_that_is_never_armed: WatchIsNeverArmed >=
         "watching::the_first_hint_says_that_the_watch_is_armed";
     a_watch_that_ends_silently: WatchEndsSilently =>
