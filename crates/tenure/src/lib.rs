@@ -99,7 +99,7 @@ pub use name::{CandidateName, Seat};
 pub use observation::Observation;
 pub use slots::first_free;
 pub use tenure::{Leadership, Tenure, WhileHeld, WorkGuard};
-pub use timing::{Limits, RateBound, Timing, TimingBuilder, Tolerance};
+pub use timing::{Interval, Limits, RateBound, Settle, Timing, TimingBuilder, Tolerance};
 pub use token::FencingToken;
 
 /// The exit status of a process that was ended because work did not stop after leadership was lost.

@@ -87,8 +87,10 @@ mutants! {
     FenceOpen, "fence-open", "SAFETY 19: the fence refuses a lower token", "a_former_leader_is_refused_once_its_successor_has_been_there";
     PromiseIgnored, "promise-ignored", "SAFETY 20: requiring more than is promised fails closed", "more_than_the_backend_promises_cannot_be_required";
     CloseRacesAcquire, "close-races-acquire", "SEEDS 22: an acquire that races close leaves nothing live", "an_acquire_that_races_close_leaves_nothing_live";
+    LateBeatCredited, "late-beat-credited", "SAFETY 21: a late heartbeat's answer moves nothing", "a_late_or_repeated_answer_moves_nothing";
     NewestSendCredited, "newest-send-credited", "SAFETY 21: the oldest unanswered send is credited", "the_oldest_unanswered_send_is_credited";
     TwoSeatsOnOneSession, "two-seats-on-one-session", "SAFETY 21: an election is refused twice on one session", "the_same_election_twice_on_one_session_is_refused";
+    EchoWithdrawn, "echo-withdrawn", "SAFETY 9: an answer that comes twice withdraws nothing", "an_answer_that_comes_twice_withdraws_nothing";
     LateWinKept, "late-win-kept", "SAFETY 9: a win that nobody waits for is withdrawn", "a_win_that_nobody_waits_for_is_withdrawn";
     TtlSameWrite, "ttl-same-write", "SAFETY 10: where only values are compared, every write carries a fresh number", "no_two_writes_of_any_tenure_look_the_same,a_renewal_in_between_saves_the_holder_from_displacement";
     TtlValueCompared, "ttl-value-compared", "SAFETY 10: a version names one write", "no_two_writes_of_any_tenure_look_the_same,a_renewal_in_between_saves_the_holder_from_displacement";
@@ -123,6 +125,7 @@ mutants! {
     MemoryLateExpiry, "memory-late-expiry", "SEEDS 5: expired at exactly now = expiry", "memory::tests::records::a_record_is_expired_at_exactly_its_expiry,memory::tests::sessions::a_session_is_over_at_exactly_its_expiry";
     MemoryTokenReset, "memory-token-reset", "SAFETY 18: tokens survive the removal of a record", "memory::tests::records::tokens_rise_whatever_becomes_of_the_records";
     MemoryEvictionUnbarred, "memory-eviction-unbarred", "DESIGN: an evicted office stays barred", "memory::tests::administration::an_evicted_office_stays_barred_for_the_rest_of_its_lease,memory::tests::administration::an_evicted_office_with_a_queue_stays_barred";
+    MemoryLateBidReplaces, "memory-late-bid-replaces", "I6: a late bid never replaces a newer one of its own session", "memory::tests::sessions::a_bid_that_comes_late_does_not_take_the_place_of_a_newer_one";
     MemoryTwoSeatsOnOneSession, "memory-two-seats-on-one-session", "SAFETY 21: an election is refused twice on one session", "memory::tests::sessions::the_same_election_twice_on_one_client_is_refused";
     MemoryWithdrawalEndsSession, "memory-withdrawal-ends-session", "SAFETY 21: resigning one touches its own key only", "memory::tests::sessions::resigning_one_election_leaves_the_others_on_the_session_alone";
     MemorySessionEndKeeps, "memory-session-end-keeps", "SAFETY 21: a session ends all it carries", "memory::tests::sessions::a_session_ends_all_that_it_carries";

@@ -189,37 +189,55 @@ impl Default for Timing {
     }
 }
 
-/// Durations as they were asked for; [`build`](TimingBuilder::build) refuses what is unsafe.
+/// Durations as they are asked for; [`build`](TimingBuilder::build) refuses what is unsafe. What is left out follows the lease.
 #[derive(Clone, Debug, Default)]
 pub struct TimingBuilder {
-    pub(crate) lease: Option<Duration>,
-    pub(crate) renew: Option<Interval>,
-    pub(crate) retry: Option<Duration>,
-    pub(crate) grace: Option<Duration>,
-    pub(crate) call_timeout: Option<Duration>,
-    pub(crate) settle: Settle,
-    pub(crate) splay: Duration,
-    pub(crate) at_least: Duration,
-    pub(crate) kill_after: Option<Duration>,
-    pub(crate) backoff: Option<Backoff>,
-    pub(crate) tolerance: Tolerance,
-    pub(crate) rate: Option<RateBound>,
-    pub(crate) limits: Option<Limits>,
+    /// The lease; 15 s unless set.
+    pub lease: Option<Duration>,
+    /// How often to renew; a third of the lease unless set.
+    pub renew: Option<Interval>,
+    /// How often to try where the store pushes nothing; 2/15 of the lease unless set.
+    pub retry: Option<Duration>,
+    /// The time to stop guarded work in; 2/15 of the lease unless set.
+    pub grace: Option<Duration>,
+    /// After how long a call counts as unanswered; a fifth of the lease unless set.
+    pub call_timeout: Option<Duration>,
+    /// The delay between winning and leading; none unless set.
+    pub settle: Settle,
+    /// A random part of this is waited before the first attempt.
+    pub splay: Duration,
+    /// For how long the office is held at least.
+    pub at_least: Duration,
+    /// When to end the process after a loss if its work has not stopped; never unless set.
+    pub kill_after: Option<Duration>,
+    /// How long to wait between attempts; the retry interval unless set.
+    pub backoff: Option<Backoff>,
+    /// How many failed renewals end a tenure.
+    pub tolerance: Tolerance,
+    /// How far clock rates may lie apart; 10 % unless set.
+    pub rate: Option<RateBound>,
+    /// Narrower limits.
+    pub limits: Option<Limits>,
 }
 
-/// A renew interval as it was asked for: plain, or as a part of the lease (SEEDS 12).
+/// A renew interval as it is asked for: plain, or as a part of the lease (SEEDS 12).
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Interval {
+pub enum Interval {
+    /// This often.
     Every(Duration),
+    /// After this part of the lease.
     Percent(u32),
 }
 
 /// The delay between winning and leading, for resources that cannot check tokens (SAFETY 14).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Settle {
+pub enum Settle {
+    /// None, unless the election is shared with peers that may linger.
     #[default]
     Default,
+    /// This long.
     For(Duration),
+    /// One renew interval.
     OneInterval,
 }
 

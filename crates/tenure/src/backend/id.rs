@@ -26,6 +26,11 @@ impl TenureId {
     pub const fn nonce(self) -> u64 {
         self.nonce
     }
+
+    /// Whether it is an earlier tenure of the same incarnation: a bid for it that comes now is late.
+    pub const fn is_earlier_than(self, other: TenureId) -> bool {
+        self.nonce == other.nonce && self.count < other.count
+    }
 }
 
 impl fmt::Display for TenureId {

@@ -68,7 +68,9 @@ pub trait Backend: Debug + Send + Sync + 'static {
     ///
     /// Idempotent for a tenure id: a record that carries it already is answered by [`Standing::Elected`] with the record as it is, extended to
     /// a full lease. A record of another is displaced only if its version is exactly `bid.displace()`. A queueing store may enqueue the
-    /// bid and answer [`Standing::Queued`]; there is one entry a session and seat, and a new bid replaces it.
+    /// bid and answer [`Standing::Queued`]; there is one entry a session and seat:
+    /// a later bid of the same incarnation replaces it, an earlier one that comes late never does
+    /// ([`TenureId::is_earlier_than`]), for the office may be held by then.
     fn stand<'a>(&'a self, bid: &'a Bid, attempt: Attempt) -> Answer<'a, Standing>;
 
     /// Extends the record by a full lease if its version is still `version`, and writes nothing otherwise. Never creates a record.
@@ -99,6 +101,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     }
 
     /// Extends a session that covers several elections ([`Cover::Shared`]).
+    ///
+    /// The answer is to this very request or to a later one: where answers carry no number, the backend counts them off against what it sent.
     fn heartbeat<'a>(&'a self, session: SessionId, attempt: Attempt) -> Answer<'a, Beat> {
         let _ = (session, attempt);
         Box::pin(async { Err(Error::new(ErrorKind::Unsupported, "this backend has no sessions")) })

@@ -29,7 +29,7 @@ pub struct Suite {
 }
 
 /// The cases that apply to a backend: those that can run, and those that cannot.
-pub(super) struct Chosen {
+struct Chosen {
     kind: Kind,
     able: Vec<Case>,
     unable: Vec<NotRun>,
@@ -115,7 +115,7 @@ impl Suite {
         report
     }
 
-    pub(super) fn choose(&self) -> Chosen {
+    fn choose(&self) -> Chosen {
         if let Some(missing) = &self.missing {
             let because = format!("it needs {missing}, which is not there");
             let unable = vec![NotRun { case: "every_case".into(), because }];
@@ -154,7 +154,7 @@ impl Suite {
         kind
     }
 
-    pub(super) fn trials(&self, chosen: Chosen, strict: bool) -> impl Iterator<Item = Trial> {
+    fn trials(&self, chosen: Chosen, strict: bool) -> impl Iterator<Item = Trial> {
         let Chosen { kind, able, unable } = chosen;
         let make = self.make.clone();
         let able = able.into_iter().map(move |case| {
@@ -162,14 +162,9 @@ impl Suite {
             Trial::test(case.title(), move || run_case(&make, kind, &case).map_err(Failed::from))
         });
         // Not flagged as ignored: asked to include those, the runner would still have to be told why it cannot.
-        let unable = unable.into_iter().map(move |NotRun { case, because }| {
-            Trial::ignorable_test(case, move || {
-                if strict {
-                    return Err(Failed::from(format!("did not run: {because}")));
-                }
-                Ok(Completion::ignored_with(because))
-            })
-        });
+        let unable = unable
+            .into_iter()
+            .map(move |NotRun { case, because }| Trial::ignorable_test(case, move || not_run(&because, strict)));
         able.chain(unable)
     }
 
@@ -177,7 +172,7 @@ impl Suite {
         if missed.is_empty() {
             return;
         }
-        println!("{}: {} cases that apply did not run:", self.name, missed.len());
+        println!("{}: of the cases that apply, {} did not run:", self.name, missed.len());
         for NotRun { case, because } in missed {
             println!("    {case}: {because}");
         }
@@ -194,6 +189,11 @@ impl fmt::Debug for Suite {
 fn is_strict() -> bool {
     let set = |name| std::env::var(name).is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
     set("TENURE_STRICT") || set("CI")
+}
+
+/// What becomes of a case that applies and cannot run.
+pub(super) fn not_run(because: &str, strict: bool) -> Result<Completion, Failed> {
+    if strict { Err(format!("did not run: {because}").into()) } else { Ok(Completion::ignored_with(because)) }
 }
 
 /// Runs one case on a harness and a runtime of its own; what it panicked with is the failure.

@@ -346,8 +346,11 @@ impl<T> Core<T> {
             }
         }
         if !self.machine(key).is_some_and(|machine| machine.awaits(attempt.id)) {
-            // SAFETY 9: nobody waits for it any more, and what it may have won must not stay.
-            if wins && may_have_won(&outcome) && !planted(Mutant::LateWinKept) {
+            // SAFETY 9: nobody waits for it any more, and what it may have won must not stay. An answer that comes a second time is no other
+            // win: the tenure it names is the one that holds.
+            let claimed = self.machine(key).is_some_and(|machine| machine.claims(bid.tenure()))
+                && !planted(Mutant::EchoWithdrawn);
+            if wins && may_have_won(&outcome) && !claimed && !planted(Mutant::LateWinKept) {
                 self.out.push(Command::Withdraw(backend, bid));
             }
             return;

@@ -62,20 +62,14 @@ impl Heart {
         let current = self.call.is_some_and(|(id, _)| id == attempt);
         match beat {
             Some(Beat::Lost) => Pulse::Lost,
+            // A late answer, or the echo of one, says nothing of what is under way now.
+            Some(Beat::Extended { .. }) if !current && !planted(Mutant::LateBeatCredited) => Pulse::Rest,
             Some(Beat::Extended { ttl }) => {
                 let Some(sent) = self.unanswered.take() else { return Pulse::Rest };
-                if !current {
-                    // A late answer: the present one is still to come, and may be credited no earlier than it was sent.
-                    self.unanswered = self.call.map(|_| now);
-                }
-                if sent >= self.from {
-                    self.from = sent;
-                    self.ttl = ttl;
-                }
-                if current {
-                    self.call = None;
-                    self.next = self.from.after(self.ttl / 3);
-                }
+                self.from = self.from.max(sent);
+                self.ttl = ttl;
+                self.call = None;
+                self.next = self.from.after(self.ttl / 3);
                 Pulse::Moved
             }
             None if current => {
@@ -124,6 +118,20 @@ mod tests {
         let Pulse::Send(second) = heart.tick(at(108)) else { panic!("the first was given up") };
         assert_eq!(heart.answered(second.id, Some(Beat::Extended { ttl: TTL }), at(109)), Pulse::Moved);
         assert_eq!(heart.from, at(105), "the answer may have been the first one's");
+    }
+
+    #[test]
+    fn a_late_or_repeated_answer_moves_nothing() {
+        // Found by simulation: a late answer was taken for that of the heartbeat under way, and credited when it came.
+        let mut heart = heart();
+        let Pulse::Send(first) = heart.tick(at(105)) else { panic!("due") };
+        let Pulse::Send(second) = heart.tick(at(108)) else { panic!("the first was given up") };
+        let extended = Some(Beat::Extended { ttl: TTL });
+        assert_eq!(heart.answered(first.id, extended, at(109)), Pulse::Rest);
+        assert_eq!(heart.from, at(100));
+        assert_eq!(heart.answered(second.id, extended, at(110)), Pulse::Moved);
+        assert_eq!(heart.answered(second.id, extended, at(111)), Pulse::Rest, "an echo");
+        assert_eq!(heart.from, at(105));
     }
 
     #[test]

@@ -163,6 +163,19 @@ fn a_win_that_comes_after_the_campaign_is_over_is_withdrawn() {
 }
 
 #[test]
+fn an_answer_that_comes_twice_withdraws_nothing() {
+    // Found by simulation: the echo of the winning answer was taken for a late win, and its withdrawal took the office away.
+    let mut rig = Rig::new();
+    rig.start("seat", polled());
+    let bid = rig.bid();
+    rig.elect(bid.clone(), Cover::Own { ttl: LEASE });
+    rig.core.commands();
+    rig.elect(bid, Cover::Own { ttl: LEASE });
+    let echo = rig.core.commands();
+    assert!(echo.is_empty(), "{echo:?}");
+}
+
+#[test]
 fn a_late_renewal_is_left_alone() {
     let mut rig = Rig::new();
     rig.start("seat", polled());

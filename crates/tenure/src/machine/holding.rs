@@ -259,9 +259,7 @@ impl Machine {
         if replaced {
             return self.untenable(Ending::TokenWentBack, Alarm::StoreReplaced { seen }, now, random, out);
         }
-        if !self.take_cover(cover, now, random, out) {
-            return;
-        }
+        self.take_cover(cover, now, random, out);
         let Phase::Holding(holding) = &mut self.phase else {
             return;
         };
@@ -279,18 +277,17 @@ impl Machine {
         self.heed_request(grant.asked_to_resign, now, random, out);
     }
 
-    /// Counts on a new cover from now on; `false` when it leaves nothing to hold office with, and the tenure ended.
-    fn take_cover(&mut self, cover: Result<Covered, Moment>, now: Moment, random: u64, out: &mut Actions) -> bool {
+    /// Counts on a new cover from now on, or ends the tenure where that leaves nothing to hold office with.
+    fn take_cover(&mut self, cover: Result<Covered, Moment>, now: Moment, random: u64, out: &mut Actions) {
         let Phase::Holding(holding) = &mut self.phase else {
-            return false;
+            return;
         };
         let cover = match cover {
             Ok(cover) => cover,
             Err(expiry) => {
                 // The store expires the record by what it granted last.
                 holding.term.expiry = holding.term.expiry.min(expiry);
-                self.untenable(Ending::GrantTooShort, Alarm::GrantTooShort, now, random, out);
-                return false;
+                return self.untenable(Ending::GrantTooShort, Alarm::GrantTooShort, now, random, out);
             }
         };
         holding.from = cover.from;
@@ -299,7 +296,6 @@ impl Machine {
         match holding.stage {
             Stage::Settling | Stage::Leading if now >= holding.term.deadline => {
                 self.end_tenure(Ending::Expired, now, random, out);
-                return false;
             }
             Stage::Winding if holding.overrun_told && now < holding.term.expiry => {
                 // It was not lost after all.
@@ -308,7 +304,6 @@ impl Machine {
             }
             _ => {}
         }
-        true
     }
 
     /// The store no longer gives what an office can be held with: the tenure ends; one that is over is not kept up any longer.
@@ -366,7 +361,6 @@ impl Machine {
         };
         holding.version = held.version.clone();
         holding.unresolved = false;
-        self.failures = 0;
         if planted(Mutant::ReadBackExtends) {
             let term =
                 Term { deadline: sent.after(Duration::from_secs(10)), expiry: sent.after(Duration::from_secs(12)) };
@@ -375,6 +369,7 @@ impl Machine {
         if holding.session.is_none() {
             holding.renew_at = now;
         } else {
+            self.failures = 0;
             let pushed = if planted(Mutant::LostLook) { Moment::NEVER } else { holding.renew_at };
             holding.renew_at = pushed.min(next_look);
             if holding.stage == Stage::Settling {
@@ -453,9 +448,7 @@ impl Machine {
             return;
         }
         let cover = self.cover(Cover::Shared { session, from, ttl }, from, now);
-        if !self.take_cover(cover, now, random, out) {
-            return;
-        }
+        self.take_cover(cover, now, random, out);
         if let Phase::Holding(Holding { stage: Stage::Leading, term, .. }) = self.phase {
             out.push(Action::SetDeadline(Some(term)));
         }

@@ -179,6 +179,15 @@ impl Machine {
         self.call.is_some_and(|call| call.attempt.id == attempt)
     }
 
+    /// Whether it holds this tenure or still bids for it; one that is being cleared away is neither.
+    pub fn claims(&self, tenure: TenureId) -> bool {
+        match &self.phase {
+            Phase::Seeking(seeking) => seeking.tenure == tenure,
+            Phase::Holding(holding) => holding.tenure == tenure,
+            _ => false,
+        }
+    }
+
     /// Whether a call is under way.
     pub fn is_calling(&self) -> bool {
         self.call.is_some()

@@ -79,6 +79,14 @@ impl Queues {
             Some((_, entry)) if entry.record.tenure().is_some_and(|old| old.nonce() != bid.tenure().nonce()) => {
                 return Err(already_running());
             }
+            // A bid that was given up and comes late must not take the place of a newer one: that one may lead by now.
+            Some((_, entry))
+                if entry.record.tenure().is_some_and(|held| {
+                    bid.tenure().is_earlier_than(held) && !planted(Mutant::MemoryLateBidReplaces)
+                }) =>
+            {
+                return Ok(Standing::Held(self.inspect(seat, now)));
+            }
             former => {
                 if let Some((index, _)) = former {
                     self.strike(seat, index, Vacancy::Free, now, watchers);

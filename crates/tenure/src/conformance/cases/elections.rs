@@ -111,6 +111,8 @@ async fn an_election_goes_on_after_a_restart(bench: Bench) {
 async fn after_a_wipe_no_number_is_used_again(bench: Bench) {
     let fleet = Fleet::start(&bench, 3, bench.lease(), |candidate| candidate);
     fleet.leader().await;
+    // Those who wait must have seen the holder, or they have nothing to remember.
+    bench.pass(bench.lease()).await;
     bench.wipe().await;
     bench.pass(bench.lease() * 4).await;
     fleet.beliefs_of_all();

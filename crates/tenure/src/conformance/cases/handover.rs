@@ -16,6 +16,13 @@ cases! {
     a_leader_whose_calls_hang_steps_down_before_another_leads, with Freeze;
 }
 
+/// Waits for a leader, and until everybody else has lost and waits for its turn.
+async fn in_waiting(bench: &Bench, fleet: &Fleet, lease: Duration) -> usize {
+    fleet.leader().await;
+    bench.pass(lease / 8).await;
+    fleet.leader().await
+}
+
 /// A leader renews after a third of its lease, so whoever waited for the end of it waited for two thirds.
 fn assert_quick(bench: &Bench, start: Moment, lease: Duration) {
     let took = bench.now().since(start);
@@ -27,7 +34,7 @@ async fn a_resignation_hands_over_before_the_lease_ends(bench: Bench) {
     // A long lease, so that handing over and waiting it out cannot be confused on a slow machine.
     let lease = bench.lease() * 5;
     let fleet = Fleet::start(&bench, 3, lease, |candidate| candidate);
-    let leader = fleet.leader().await;
+    let leader = in_waiting(&bench, &fleet, lease).await;
     let campaign = &fleet.member(leader).campaign;
     let former = campaign.leadership().map(|leadership| leadership.id());
     let start = bench.now();
@@ -42,7 +49,7 @@ async fn a_resignation_hands_over_before_the_lease_ends(bench: Bench) {
 async fn stopping_a_campaign_hands_over_before_the_lease_ends(bench: Bench) {
     let lease = bench.lease() * 5;
     let fleet = Fleet::start(&bench, 3, lease, |candidate| candidate);
-    let leader = fleet.leader().await;
+    let leader = in_waiting(&bench, &fleet, lease).await;
     let start = bench.now();
     fleet.member(leader).campaign.stop().await.expect("the store confirms it");
     assert!(!fleet.member(leader).campaign.is_leader(), "a campaign that was stopped does not lead");
@@ -57,6 +64,7 @@ async fn dropping_a_campaign_hands_over_before_the_lease_ends(bench: Bench) {
     let first = Fleet::start(&bench, 1, lease, |candidate| candidate);
     first.leader().await;
     let second = Fleet::start(&bench, 1, lease, |candidate| candidate);
+    bench.pass(lease / 8).await;
     let start = bench.now();
     let believed = first.beliefs();
     second.leader().await;

@@ -5,6 +5,9 @@ mod faulty;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use libtest_mimic::Completion;
+
+use super::suite::not_run;
 use super::{Harness, Hook, Hooked, Report, Suite};
 use crate::backend::memory::{Faults, MemoryBackend, Times};
 use crate::{Backend, Clock, ManualClock, Seat};
@@ -144,7 +147,7 @@ found! {
         "renewing::many_renewals_are_answered_in_their_order";
     a_renewal_that_takes_any_version: RenewalTakesAnyVersion =>
         "renewing::a_renewal_in_a_past_version_writes_nothing";
-    a_withdrawal_that_takes_anything: WithdrawalTakesAnything =>
+    a_withdrawal_that_takes_anything: WithdrawalTakesAnything >=
         "administering::an_evicted_holder_cannot_renew",
         "displacing::a_displaced_holder_can_neither_renew_nor_withdraw",
         "standing::two_candidates_of_one_name_are_two",
@@ -269,13 +272,15 @@ fn a_case_that_makes_no_sense_for_a_kind_of_store_is_not_chosen() {
 }
 
 #[test]
-fn what_did_not_run_is_ignored_by_name_and_fails_a_strict_run() {
-    let suite = bare().needs("a server", false);
-    let arguments = libtest_mimic::Arguments { quiet: true, include_ignored: true, ..Default::default() };
-    let lenient = libtest_mimic::run(&arguments, suite.trials(suite.choose(), false).collect());
-    assert_eq!((lenient.num_passed, lenient.num_ignored, lenient.num_failed), (0, 1, 0));
-    let strict = libtest_mimic::run(&arguments, suite.trials(suite.choose(), true).collect());
-    assert_eq!((strict.num_passed, strict.num_ignored, strict.num_failed), (0, 0, 1));
+fn what_did_not_run_is_ignored_with_its_reason_and_fails_a_strict_run() {
+    let report = bare().needs("a server", false).run("");
+    let [missed] = report.not_run() else { panic!("{report}") };
+    assert_eq!(missed.case, "every_case");
+    let lenient = not_run(&missed.because, false);
+    let because = "it needs a server, which is not there";
+    assert!(matches!(lenient, Ok(Completion::Ignored { reason: Some(reason) }) if reason == because));
+    let strict = not_run(&missed.because, true);
+    assert!(strict.is_err_and(|failed| failed.message() == Some(&format!("did not run: {because}"))));
 }
 
 #[test]

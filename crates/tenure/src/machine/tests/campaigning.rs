@@ -43,6 +43,38 @@ fn backoff_starts_again_on_a_win() {
 }
 
 #[test]
+fn backoff_starts_again_with_a_campaign() {
+    // SEEDS 37, 39
+    let setup = Setup::new().timing(|timing| timing.backoff = Some(Backoff::exponential(secs(1.0), secs(8.0))));
+    let mut rig = setup.rig();
+    rig.random = MIDDLE;
+    rig.start(0.0);
+    waits(&mut rig, &occupied(held(1)), 4);
+    rig.answer(15.0, occupied(held(1)));
+    rig.step(15.0, Input::Stop);
+    rig.start(20.0);
+    assert_eq!(waits(&mut rig, &occupied(held(1)), 2), [1.0, 2.0]);
+}
+
+#[test]
+fn a_win_that_cannot_be_used_counts_as_a_failed_attempt() {
+    // SEEDS 39
+    let setup = Setup::new().timing(|timing| timing.backoff = Some(Backoff::exponential(secs(1.0), secs(8.0))));
+    let mut rig = setup.rig();
+    rig.random = MIDDLE;
+    rig.start(0.0);
+    let mut sent = Vec::new();
+    rig.live_until(16.0, |call| match call.op {
+        Op::Withdraw => Some(Outcome::Withdrew),
+        _ => {
+            sent.push(call.attempt.sent.since(Moment::ZERO).as_secs());
+            Some(elected(Grant { cover: Cover::Own { ttl: NANO }, ..grant(call.tenure, 1) }))
+        }
+    });
+    assert_eq!(sent, [0, 1, 3, 7, 15]);
+}
+
+#[test]
 fn backoff_jitters() {
     // SEEDS 39
     for (random, wait) in [(0, 1.0), (MIDDLE, 2.0), (u64::MAX, 3.0)] {

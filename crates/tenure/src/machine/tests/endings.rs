@@ -284,5 +284,10 @@ fn an_office_that_is_renewed_after_all_is_not_lost() {
     let mut rig = Rig::leading(&setup);
     rig.step(1.0, Input::Resign);
     assert_eq!(rig.hang_until(13.0).alarms(), [Alarm::WorkOverran]);
-    assert!(!rig.renew_until(100.0).killed());
+    let seen = rig.renew_until(100.0);
+    assert!(!seen.killed() && seen.alarms().is_empty());
+    // What lapses a second time is told a second time.
+    let seen = rig.hang_until(120.0);
+    assert_eq!(seen.alarms(), [Alarm::WorkOverran]);
+    assert!(seen.killed());
 }

@@ -6,7 +6,8 @@ use super::*;
 fn an_unfit_candidate_does_not_run_until_it_is_fit() {
     let mut rig = Rig::new();
     rig.step(0.0, Input::Health(false)).is_nothing();
-    assert!(rig.start(1.0).calls().is_empty());
+    let seen = rig.start(1.0);
+    assert!(seen.calls().is_empty() && seen.noted(Note::Resting));
     assert_eq!(rig.machine.state(), State::Resting);
     assert!(rig.hang_until(100.0).0.is_empty());
     rig.step(100.0, Input::Health(true));

@@ -140,6 +140,17 @@ fn a_watch_that_may_have_missed_something_is_made_anew() {
 }
 
 #[test]
+fn every_candidacy_has_a_watch_of_its_own() {
+    let mut rig = watching(held(1));
+    rig.hint(2.0, Hint::Changed);
+    assert!(rig.answer(2.0, UNKNOWN).0.contains(&Action::Watch(false)));
+    rig.answer(2.0, Outcome::Withdrew);
+    rig.hang_until(3.0);
+    let seen = rig.answer(3.0, occupied(held(1)));
+    assert!(seen.0.contains(&Action::Watch(true)), "{seen:?}");
+}
+
+#[test]
 fn an_office_that_is_vacant_and_yet_not_won_is_tried_again_soon() {
     // No push need follow: the vacancy itself was told already.
     let mut rig = watching(held(1));
@@ -192,7 +203,9 @@ fn a_watch_ends_with_the_candidacy_it_was_for() {
     for hint in [Hint::Vacant, Hint::Changed, Hint::Lagged, Hint::Seen(Sight::Vacant(Vacancy::Removed))] {
         rig.hint(2.2, hint).is_nothing();
     }
-    let mut rig = watching(held(1));
-    rig.step(2.0, Input::Stop);
-    assert!(!rig.watch);
+    for input in [Input::Stop, Input::Health(false)] {
+        let mut rig = watching(held(1));
+        rig.step(2.0, input);
+        assert!(!rig.watch);
+    }
 }

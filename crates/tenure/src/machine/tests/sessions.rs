@@ -108,10 +108,14 @@ fn a_session_that_grants_less_shortens_the_belief_and_too_little_ends_it() {
 fn a_heartbeat_whose_shorter_cover_is_over_already_ends_the_tenure_at_once() {
     // SAFETY 7: no deadline of the past is published.
     let setup = shared().timing(|timing| timing.call_timeout = Some(secs(1.0)));
-    let mut rig = leading_with(&setup);
-    let seen = rig.step(9.0, Input::CoverMoved { from: at(0.6), ttl: secs(12.0) });
-    assert_eq!(seen.ended(), Some(Ending::Expired));
-    assert_eq!(seen.term(), None);
+    let leading = leading_with(&setup);
+    let over = at(0.6).after(setup.timing.build().unwrap().deadline_after(secs(12.0)).unwrap());
+    for now in [over, at(9.0)] {
+        let mut rig = leading.clone();
+        let seen = rig.step_at(now, Input::CoverMoved { from: at(0.6), ttl: secs(12.0) });
+        assert_eq!(seen.ended(), Some(Ending::Expired));
+        assert_eq!(seen.term(), None);
+    }
 }
 
 #[test]
@@ -123,8 +127,17 @@ fn a_lost_session_ends_what_it_carries() {
     assert_eq!(seen.stop_work_by(), Some(at(5.0)));
     let seen = rig.step(6.0, Input::WorkStopped);
     assert!(seen.calls().is_empty());
+    assert!(!rig.watch, "the watch was for a tenure that is no more");
     rig.hang_until(7.0);
     rig.standing();
+    let mut rig = shared().rig();
+    rig.start_for(0.0, Goal::OneTenure, None);
+    let won = Grant { cover: covered(0.0), ..grant(rig.standing(), 1) };
+    rig.answer(0.0, elected(won));
+    assert!(rig.watch);
+    rig.step(1.0, Input::CoverLost);
+    assert_eq!(rig.step(1.0, Input::WorkStopped).finished(), Some(Finish::TenureEnded));
+    assert!(!rig.watch);
 }
 
 #[test]
@@ -142,6 +155,17 @@ fn a_session_lost_while_work_stops_stops_it_at_once_and_is_told_no_second_time()
     assert!(looks.answer(5.3, Outcome::Inspected(Sight::Vacant(Vacancy::Free))).orders().is_empty());
     let seen = rig.step(6.0, Input::WorkStopped);
     assert!(seen.calls().is_empty(), "nothing of ours is left in the store");
+}
+
+#[test]
+fn a_session_lost_after_the_tenure_was_moves_no_kill() {
+    // SEEDS 26
+    let setup = shared().timing(|timing| timing.kill_after = Some(secs(4.0)));
+    let mut rig = leading_with(&setup);
+    assert_eq!(rig.hang_until(11.0).ended(), Some(Ending::Expired));
+    rig.step(12.0, Input::CoverLost);
+    assert!(rig.hang_until(14.8).killed());
+    assert!(!rig.hang_until(30.0).killed());
 }
 
 #[test]
@@ -275,9 +299,12 @@ fn a_settled_win_under_a_session_is_read_again_before_it_is_announced() {
     rig.start(0.0);
     let won = Grant { cover: covered(0.0), ..grant(rig.standing(), 1) };
     assert!(!rig.answer(0.0, elected(won)).began());
-    // Read early, because the watch came to stand: that confirms nothing.
-    rig.hint(1.0, Hint::Armed);
     let sight = own(&rig);
+    let mut quiet = rig.clone();
+    quiet.hang_until(4.0);
+    assert!(quiet.answer(4.1, Outcome::Inspected(sight.clone())).began());
+    // Read early, because the watch came to stand: that confirms nothing.
+    rig.hint(2.0, Hint::Armed);
     assert!(!rig.answer(4.5, Outcome::Inspected(sight.clone())).began());
     rig.inspecting();
     let mut lost = rig.clone();
@@ -293,9 +320,15 @@ fn a_session_lost_while_settling_announces_nothing() {
     rig.start(0.0);
     let won = Grant { cover: covered(0.0), ..grant(rig.standing(), 1) };
     rig.answer(0.0, elected(won));
-    let seen = rig.step(1.0, Input::CoverLost);
-    assert!(!seen.began() && seen.ended().is_none() && seen.calls().is_empty());
-    assert_eq!(rig.machine.state(), State::Candidate);
+    let mut looks = rig.clone();
+    looks.hint(0.5, Hint::Armed);
+    looks.inspecting();
+    for mut rig in [rig, looks] {
+        let seen = rig.step(1.0, Input::CoverLost);
+        assert!(!seen.began() && seen.ended().is_none() && seen.calls().is_empty());
+        assert_eq!(rig.machine.state(), State::Candidate);
+        rig.idle();
+    }
 }
 
 #[test]

@@ -85,6 +85,16 @@ fn a_win_that_is_given_up_while_settling_is_withdrawn_without_any_work_to_stop()
 }
 
 #[test]
+fn one_who_resigns_while_settling_sits_out_too() {
+    let mut rig = won(&settling(4.0));
+    rig.step(1.0, Input::Resign);
+    rig.answer(1.0, Outcome::Withdrew);
+    assert!(rig.hang_until(2.9).calls().is_empty());
+    rig.hang_until(3.0);
+    rig.standing();
+}
+
+#[test]
 fn the_office_is_renewed_while_settling_lasts_longer_than_a_lease() {
     let mut rig = won(&settling(40.0));
     let seen = rig.renew_until(39.9);

@@ -205,6 +205,9 @@ fn a_timeout_reaches_every_phase_before_the_win_and_none_after() {
     rig.start_for(0.0, Goal::Forever, Some(secs(1.0)));
     assert!(rig.elect(0.0, 1).began());
     assert_eq!(rig.renew_until(100.0).finished(), None);
+    rig.step(100.0, Input::Resign);
+    rig.step(100.0, Input::WorkStopped);
+    assert_eq!(rig.live_until(110.0, |_| Some(Outcome::Withdrew)).finished(), None, "nor after the first tenure");
 }
 
 #[test]

@@ -259,6 +259,61 @@ fn a_mismatch_with_nothing_unresolved_loses_without_a_further_try() {
 }
 
 #[test]
+fn a_renewal_that_surely_wrote_nothing_leaves_nothing_unresolved() {
+    // SEEDS 15
+    let mut rig = Rig::leading(&Setup::new());
+    rig.wake(5.0);
+    rig.answer(5.0, TRANSIENT);
+    rig.hang_until(6.0);
+    let seen = rig.answer(6.0, mismatch(Sight::Held(held(9))));
+    assert_eq!(seen.ended(), Some(Ending::Deposed));
+}
+
+#[test]
+fn what_was_read_back_is_resolved() {
+    // SEEDS 15 after SAFETY 9: seen to be ours, in a mismatch or by a read; from then on a mismatch is a loss.
+    for by_reading in [false, true] {
+        let mut rig = with_a_renewal_unresolved();
+        let sight = own(&rig, 4);
+        if by_reading {
+            rig.answer(8.1, mismatch(Sight::Held(held(9))));
+            rig.answer(8.1, Outcome::Inspected(sight));
+        } else {
+            rig.answer(8.1, mismatch(sight));
+        }
+        assert_eq!(rig.renewing().1, 4);
+        assert_eq!(rig.answer(8.2, mismatch(Sight::Held(held(9)))).ended(), Some(Ending::Deposed));
+    }
+}
+
+#[test]
+fn an_extension_of_another_tenure_extends_nothing() {
+    // Whatever it means, it is not an answer to what was asked: unknown, and paced like a failure.
+    let mut rig = Rig::leading(&Setup::new());
+    rig.wake(5.0);
+    let seen = rig.answer(5.0, extended(grant(TenureId::new(0xbad, 1), 2)));
+    assert!(seen.noted(Note::RenewalFailed) && seen.term().is_none());
+    rig.idle();
+    rig.hang_until(6.0);
+    assert_eq!(rig.renewing().1, 1);
+    rig.answer(6.0, mismatch(Sight::Held(held(9))));
+    rig.inspecting();
+}
+
+#[test]
+fn reading_back_does_not_forgive_failed_renewals() {
+    // SEEDS 16: so many failed renewals in a row, and a read is none.
+    let setup = Setup::new().timing(|timing| timing.tolerance = Tolerance::FailuresLose(2));
+    let mut rig = Rig::leading(&setup);
+    rig.wake(5.0);
+    rig.wake(8.0);
+    rig.answer(8.1, mismatch(Sight::Held(held(9))));
+    let sight = own(&rig, 4);
+    rig.answer(8.2, Outcome::Inspected(sight));
+    assert_eq!(rig.answer(8.3, TRANSIENT).ended(), Some(Ending::RenewalsFailed));
+}
+
+#[test]
 fn a_good_renewal_resolves_what_was_unknown() {
     // SEEDS 15 after SAFETY 9: the older attempt was conditional on a version that is no more.
     let mut rig = with_a_renewal_unresolved();
@@ -280,4 +335,23 @@ fn a_withdrawal_is_repeated_until_it_is_confirmed_or_a_lease_has_passed() {
     assert_eq!(rig.machine.tenure(), Some(bid));
     rig.live_until(20.0, |call| if call.op == Op::Withdraw { Some(TRANSIENT) } else { None });
     assert_ne!(rig.standing(), bid, "what is left of it expires by itself, or is displaced like anybody's");
+}
+
+#[test]
+fn a_long_stop_during_a_withdrawal_ends_it() {
+    // What may have landed has expired by then, or is displaced like anybody's.
+    let mut rig = Rig::new();
+    rig.start(0.0);
+    let bid = rig.standing();
+    rig.wake(3.0);
+    rig.answer(3.0, TRANSIENT);
+    rig.idle();
+    rig.wake(100.0);
+    rig.hang_until(101.0);
+    assert_ne!(rig.standing(), bid);
+    let mut rig = Rig::leading(&Setup::new());
+    rig.step(1.0, Input::Resign);
+    rig.step(1.0, Input::WorkStopped);
+    rig.answer(1.0, TRANSIENT);
+    assert!(rig.wake(100.0).noted(Note::ReleaseUnconfirmed));
 }

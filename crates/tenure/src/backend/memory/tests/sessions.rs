@@ -44,6 +44,20 @@ async fn bids_are_served_in_the_order_in_which_they_came() {
 }
 
 #[tokio::test]
+async fn a_bid_that_comes_late_does_not_take_the_place_of_a_newer_one() {
+    // Found by simulation: a bid that was given up landed after its successor had won, took its place, and was then withdrawn as a late win:
+    // the office fell to another while its holder believed.
+    let store = MemorySessions::new();
+    let (late, newer) = (nth_bid("office", 1, 1), nth_bid("office", 1, 2));
+    let won = grant(stand(&store, &newer).await);
+    assert!(matches!(stand(&store, &late).await, Ok(Standing::Held(sight)) if sight.is_of(newer.tenure())));
+    store.withdraw(&late).await.unwrap();
+    let still = grant(stand(&store, &newer).await);
+    assert_eq!(still.token, won.token);
+    grant(stand(&store, &nth_bid("office", 1, 3)).await);
+}
+
+#[tokio::test]
 async fn what_a_session_covers_counts_from_when_the_call_was_ordered() {
     // SAFETY 1
     let clock = ManualClock::new();

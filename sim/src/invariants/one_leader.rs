@@ -1,0 +1,23 @@
+//! I1: beliefs of two candidates, grace included, never overlap.
+//!
+//! It is the promise itself. Beliefs are intervals on the holders' own clocks, so an overlap can only begin when one of them begins.
+
+use super::{Invariant, Occurrence};
+
+/// I1.
+pub(super) struct OneLeader;
+
+impl Invariant for OneLeader {
+    fn name(&self) -> &'static str {
+        "I1 one leader"
+    }
+
+    fn check(&mut self, occurrence: &Occurrence<'_>) -> Result<(), String> {
+        match occurrence {
+            Occurrence::Began { node, rival: Some(rival), .. } => {
+                Err(format!("node-{node} begins to lead while node-{rival} still believes"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
