@@ -108,7 +108,7 @@ impl Campaign {
     }
 
     /// Ends the campaign.
-    pub fn stop(self) -> Result<(), Error> {
+    pub fn stop(&self) -> Result<(), Error> {
         block_on(self.0.stop())
     }
 }

@@ -86,13 +86,15 @@ impl Campaign {
         }
     }
 
-    /// Ends the campaign: work stops, the office is given up, then this returns.
+    /// Ends the campaign: work stops, the office is given up, the listeners have heard of it, then this returns. A listener that takes longer than
+    /// the grace is not waited for, and one may stop its own campaign. Stopping twice does nothing.
     ///
     /// An error says that the store did not confirm the release; the office then falls vacant when the lease expires.
     pub async fn stop(&self) -> Result<(), Error> {
         let led = self.published.leading().is_some();
         self.published.tell(Input::Stop);
         self.published.until(|published| published.finish()).await;
+        self.published.told().await;
         if led && self.published.release_unconfirmed() {
             return Err(unconfirmed(&self.published));
         }

@@ -5,6 +5,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
+
 use crate::{Ending, FencingToken};
 
 /// A change of leadership, as a listener hears it: gained and lost strictly alternate, beginning with gained (SEEDS 30, 32).
@@ -31,12 +33,14 @@ impl Change {
 
 /// One callback with its own queue. It runs on a thread of its own that lives only while there is something to tell, so that neither
 /// renewals nor other listeners ever wait for it (SEEDS 33), and never under a lock.
+#[derive(Clone)]
 pub(crate) struct Listener {
     inner: Arc<Inner>,
 }
 
 struct Inner {
     pending: Mutex<Pending>,
+    idle: Notify,
     callback: Mutex<Box<dyn FnMut(Change) + Send>>,
 }
 
@@ -48,10 +52,30 @@ struct Pending {
 
 impl Listener {
     const CAPACITY: usize = 64;
+    const THREAD: &str = "tenure-listener";
+
+    /// Whether the calling thread is a listener's: it cannot wait for itself.
+    pub(crate) fn is_here() -> bool {
+        std::thread::current().name() == Some(Self::THREAD)
+    }
+
+    /// Waits until everything told so far was heard.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let mut idle = std::pin::pin!(self.inner.idle.notified());
+            idle.as_mut().enable();
+            if !self.inner.pending().running {
+                return;
+            }
+            idle.await;
+        }
+    }
 
     pub(crate) fn new(callback: impl FnMut(Change) + Send + 'static) -> Self {
         let callback: Box<dyn FnMut(Change) + Send> = Box::new(callback);
-        Listener { inner: Arc::new(Inner { pending: Mutex::default(), callback: Mutex::new(callback) }) }
+        Listener {
+            inner: Arc::new(Inner { pending: Mutex::default(), idle: Notify::new(), callback: Mutex::new(callback) }),
+        }
     }
 
     pub(crate) fn tell(&self, change: Change) {
@@ -65,7 +89,7 @@ impl Listener {
             return;
         }
         let inner = self.inner.clone();
-        match std::thread::Builder::new().name("tenure-listener".into()).spawn(move || inner.drain()) {
+        match std::thread::Builder::new().name(Self::THREAD.into()).spawn(move || inner.drain()) {
             Ok(_) => pending.running = true,
             // The change stays queued and is told with the next one.
             Err(error) => tracing::error!(%error, "no thread for a leadership listener"),
@@ -82,7 +106,7 @@ impl Inner {
                 pending.running = next.is_some();
                 next
             };
-            let Some(change) = next else { return };
+            let Some(change) = next else { return self.idle.notify_waiters() };
             let mut callback = self.callback.lock().unwrap_or_else(PoisonError::into_inner);
             if catch_unwind(AssertUnwindSafe(|| callback(change))).is_err() {
                 tracing::error!(?change, "a leadership listener panicked; elections go on");

@@ -35,7 +35,10 @@ impl Tenure {
     /// Leadership is over whatever the result: an error only says that the store did not confirm it, and that the office falls vacant
     /// when the lease expires.
     pub async fn resign(self) -> Result<(), Error> {
-        self.leadership.given_up(Input::Resign).await
+        let released = self.leadership.given_up(Input::Resign).await;
+        // The campaign was for this tenure alone; once it is over its candidate can run again.
+        self.leadership.published.until(|published| published.finish()).await;
+        released
     }
 }
 

@@ -455,3 +455,85 @@ async fn beside_peers_that_may_linger_a_winner_settles_for_a_whole_lease() {
     world.pass(SECOND * 2);
     campaign.wait_for_leadership().await.unwrap();
 }
+
+#[tokio::test]
+async fn stopping_twice_or_closing_twice_does_nothing_more() {
+    let world = World::new();
+    let (candidate, client) = world.candidate("pod-1");
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let told = heard.clone();
+    let campaign = candidate.build().unwrap().start_with(move |change| told.lock().unwrap().push(change)).unwrap();
+    campaign.wait_for_leadership().await.unwrap();
+    let (first, second) = tokio::join!(campaign.stop(), campaign.stop());
+    first.unwrap();
+    second.unwrap();
+    campaign.stop().await.unwrap();
+    drop(campaign);
+    world.pass(SECOND * 30);
+    assert_eq!(client.calls().of(Operation::Withdraw), 1);
+    assert_eq!(heard.lock().unwrap().len(), 2, "gained and lost, once each");
+}
+
+#[tokio::test]
+async fn when_stop_returns_the_listeners_have_heard_of_the_loss() {
+    // SEEDS 32: a loss on shutdown is told before the program can end.
+    let world = World::new();
+    let (candidate, _client) = world.candidate("pod-1");
+    let heard = Arc::new(AtomicUsize::new(0));
+    let told = heard.clone();
+    let campaign = candidate
+        .build()
+        .unwrap()
+        .start_with(move |_| {
+            std::thread::sleep(Duration::from_millis(50));
+            told.fetch_add(1, Ordering::SeqCst);
+        })
+        .unwrap();
+    campaign.wait_for_leadership().await.unwrap();
+    campaign.stop().await.unwrap();
+    assert_eq!(heard.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_listener_may_stop_its_own_campaign() {
+    // A stop that waits for itself is one of the faults that must not come back.
+    let world = World::new();
+    let (candidate, _client) = world.candidate("pod-1");
+    let campaign = Arc::new(tenure::blocking::Candidate::new(candidate.build().unwrap()).start().unwrap());
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let itself = Arc::downgrade(&campaign);
+    campaign.on_change(move |change| {
+        if change.is_leader() {
+            itself.upgrade().unwrap().stop().unwrap();
+            sender.send(()).unwrap();
+        }
+    });
+    receiver.recv_timeout(Duration::from_secs(20)).expect("stop returned inside the listener");
+    assert!(!campaign.is_leader());
+}
+
+#[tokio::test]
+async fn a_candidate_can_run_again_as_soon_as_resigning_has_returned() {
+    // SEEDS 37
+    let world = World::new();
+    let (candidate, _client) = world.candidate("pod-1");
+    let candidate = candidate.build().unwrap();
+    for _ in 0..50 {
+        candidate.campaign().await.unwrap().resign().await.unwrap();
+    }
+    candidate.start().unwrap().stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_follower_that_watches_asks_nothing_while_nothing_changes() {
+    let world = World::new();
+    let (first, _one) = world.candidate("pod-1");
+    let (second, two) = world.candidate("pod-2");
+    let _tenure = first.build().unwrap().campaign().await.unwrap();
+    let follower = second.build().unwrap().start().unwrap();
+    eventually("it waits", || follower.incumbent().is_some());
+    world.pass(SECOND);
+    let before = two.calls().total();
+    world.pass(SECOND * 120);
+    assert_eq!(two.calls().total(), before);
+}

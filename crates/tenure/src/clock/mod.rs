@@ -26,12 +26,20 @@ pub trait Clock: Debug + Send + Sync + 'static {
     /// Resolves once `moment` has come.
     fn wait_until<'a>(&'a self, moment: Moment) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-    /// Something was handed to a thread that waits on this clock. A clock that is moved by hand lets no time pass before that thread has it;
-    /// every other clock does nothing.
+    /// What clones of this clock have in common, so that candidates on them share one driver; `None`: each value is a clock of its own.
+    fn identity(&self) -> Option<usize> {
+        None
+    }
+
+    /// Something was handed to a driver on this clock. A clock that is moved by hand lets no time pass until the driver has dealt with it; every
+    /// other clock does nothing.
     fn handed_over(&self) {}
 
-    /// The calling thread has what was handed to it.
+    /// The driver on the calling thread has what was handed to it.
     fn taken_over(&self) {}
+
+    /// The driver on the calling thread has done everything there is to do now.
+    fn at_rest(&self) {}
 }
 
 /// The clock of a candidate: the machine's own without a virtual call, or one that the user brings.
@@ -60,6 +68,12 @@ impl AnyClock {
     pub(crate) fn taken_over(&self) {
         if let AnyClock::Custom(clock) = self {
             clock.taken_over();
+        }
+    }
+
+    pub(crate) fn at_rest(&self) {
+        if let AnyClock::Custom(clock) = self {
+            clock.at_rest();
         }
     }
 

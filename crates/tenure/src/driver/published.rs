@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
+use futures_util::future::join_all;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -218,6 +219,24 @@ impl Published {
         status.more().listeners.push(listener);
     }
 
+    /// Waits until the listeners have heard everything, but no longer than the grace: a listener may itself wait for whoever waits here.
+    pub(crate) async fn told(&self) {
+        let listeners: Vec<_> = self.status().more.iter().flat_map(|more| more.listeners.clone()).collect();
+        if listeners.is_empty() || Listener::is_here() {
+            return;
+        }
+        let (done, patience) = tokio::sync::oneshot::channel::<()>();
+        let (clock, until) = (self.line.clock.clone(), self.line.clock.now().after(self.plan().timing().grace()));
+        self.line.driver.run(async move {
+            clock.wait_until(until).await;
+            drop(done);
+        });
+        tokio::select! {
+            _ = join_all(listeners.iter().map(Listener::idle)) => {}
+            _ = patience => {}
+        }
+    }
+
     /// Counts guarded work in, if this tenure still holds.
     pub(crate) fn enter(&self, tenure: &TenureState) -> bool {
         let mut status = self.status();
@@ -291,6 +310,7 @@ impl Published {
 
     pub(super) fn note(&self, note: Note, state: State) {
         let mut status = self.status();
+        let before = status.state;
         match note {
             Note::Attempting(was) => {
                 status.state = State::Candidate;
@@ -307,8 +327,12 @@ impl Published {
             }
             _ => return,
         }
+        let changed = status.state != before;
         drop(status);
-        self.changed.notify_waiters();
+        // Waking another thread costs more than all the rest of a bid, and nobody waits for a bid as such.
+        if changed {
+            self.changed.notify_waiters();
+        }
     }
 
     pub(super) fn failed(&self, error: Error) {

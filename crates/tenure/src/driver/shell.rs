@@ -18,7 +18,7 @@ use super::published::{Published, Work};
 use crate::backend::{AttemptId, Backend, Beat, Bid, Hint, Renewal, SessionId, Watch};
 use crate::clock::AnyClock;
 use crate::machine::{Action, Ending, Failure, Finish, Goal, Input, Op, Outcome, Plan};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, Moment};
 
 /// The process's driver, or the one of a clock of the user's own.
 pub(crate) struct Driver {
@@ -57,7 +57,7 @@ impl Driver {
                 }
             }
             AnyClock::Custom(custom) => {
-                let address = Arc::as_ptr(custom) as *const () as usize;
+                let address = custom.identity().unwrap_or(Arc::as_ptr(custom) as *const () as usize);
                 let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
                 others.retain(|(_, driver)| driver.upgrade().is_some_and(|driver| !driver.requests.is_closed()));
                 let known = others.iter().find(|(at, _)| *at == address).and_then(|(_, driver)| driver.upgrade());
@@ -109,6 +109,7 @@ impl Driver {
                     tracing::error!("tenure's driver panicked: every tenure of this process ends now");
                 }
                 shell.fail_all();
+                shell.clock.at_rest();
                 // Calls that still hang are nobody's any more.
                 runtime.shutdown_background();
             })
@@ -179,7 +180,7 @@ impl Shell {
                 },
                 Some(done) = self.doing.next(), if !self.doing.is_empty() => self.done(done),
                 Some((key, hint)) = self.hints.next(), if !self.hints.is_empty() => self.hinted(key, hint),
-                () = self.clock.wait_until(wake) => {}
+                () = rest_until(&self.clock, wake) => {}
             }
             self.take_what_is_ready();
             if self.core.next_wake() <= self.clock.now() {
@@ -470,6 +471,19 @@ impl Shell {
             }
         }
     }
+}
+
+/// Waits for the next timer. It is polled last, so whenever it has to wait there is nothing else to do.
+async fn rest_until(clock: &AnyClock, moment: Moment) {
+    let mut wait = std::pin::pin!(clock.wait_until(moment));
+    std::future::poll_fn(|context| {
+        let waited = wait.as_mut().poll(context);
+        if waited.is_pending() {
+            clock.at_rest();
+        }
+        waited
+    })
+    .await;
 }
 
 async fn call(backend: &dyn Backend, called: &Called, op: Op) -> Result<Outcome, Error> {

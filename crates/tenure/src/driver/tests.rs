@@ -322,3 +322,30 @@ fn calls_that_hang_are_capped_and_the_campaign_goes_on() {
     rig.pass(Duration::from_secs(20));
     assert!(!rig.core.commands().is_empty(), "and it goes on when they are answered");
 }
+
+#[test]
+fn more_renewals_than_one_batch_takes_go_out_in_the_next() {
+    let mut rig = Rig::new();
+    let most = Core::<u32>::MOST_AT_ONCE;
+    for number in 0..most + 10 {
+        rig.start(&format!("seat/{number}"), polled());
+        let bid = rig.bid();
+        rig.elect(bid, Cover::Own { ttl: LEASE });
+        rig.core.commands();
+    }
+    rig.now = rig.core.next_wake();
+    for expected in [most, 10] {
+        assert!(rig.core.next_wake() <= rig.now, "time must pass again");
+        rig.poll(Happening::Time);
+        let commands = rig.core.commands();
+        let [Command::RenewMany(_, called, _)] = commands.as_slice() else { panic!("{} commands", commands.len()) };
+        assert_eq!(called.len(), expected);
+    }
+    assert!(rig.core.next_wake() > rig.now);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_campaign_shows_takes_two_cache_lines() {
+    assert_eq!(size_of::<super::Published>(), 128);
+}

@@ -151,7 +151,10 @@ impl Machine {
         match held.expiry {
             // It was tried and did not work: the pace decides, or what was planned already.
             _ if tried => seeking.next_try,
-            Expiry::Store { remaining: Some(remaining) } => displace_at.min(seen_at.after(remaining.max(soonest))),
+            // Where the end of it is pushed, nothing needs asking.
+            Expiry::Store { remaining: Some(remaining) } if self.watch != WatchState::Armed => {
+                displace_at.min(seen_at.after(remaining.max(soonest)))
+            }
             _ => displace_at,
         }
     }

@@ -57,21 +57,49 @@ fn backoff_starts_again_with_a_campaign() {
 }
 
 #[test]
-fn a_win_that_cannot_be_used_counts_as_a_failed_attempt() {
+fn a_win_that_is_unknown_or_cannot_be_used_counts_as_a_failed_attempt() {
     // SEEDS 39
     let setup = Setup::new().timing(|timing| timing.backoff = Some(Backoff::exponential(secs(1.0), secs(8.0))));
+    for how in ["unknown", "another's", "too short", "barred"] {
+        let mut rig = setup.rig();
+        rig.random = MIDDLE;
+        rig.start(0.0);
+        let mut sent = Vec::new();
+        rig.live_until(16.0, |call| {
+            if call.op == Op::Withdraw {
+                return Some(Outcome::Withdrew);
+            }
+            sent.push(call.attempt.sent.since(Moment::ZERO).as_secs());
+            let grant = grant(call.tenure, 1);
+            Some(match how {
+                "unknown" => UNKNOWN,
+                "another's" => elected(Grant { tenure: TenureId::new(1, 1), ..grant }),
+                "too short" => elected(Grant { cover: Cover::Own { ttl: NANO }, ..grant }),
+                _ => elected(Grant { token: Some(0), ..grant }),
+            })
+        });
+        assert_eq!(sent, [0, 1, 3, 7, 15], "{how}");
+    }
+}
+
+#[test]
+fn failed_bids_do_not_count_as_failed_renewals_nor_the_other_way_round() {
+    // SEEDS 16, 39
+    let setup = Setup::new().timing(|timing| {
+        timing.tolerance = Tolerance::FailuresLose(3);
+        timing.backoff = Some(Backoff::exponential(secs(1.0), secs(8.0)));
+    });
     let mut rig = setup.rig();
     rig.random = MIDDLE;
     rig.start(0.0);
-    let mut sent = Vec::new();
-    rig.live_until(16.0, |call| match call.op {
-        Op::Withdraw => Some(Outcome::Withdrew),
-        _ => {
-            sent.push(call.attempt.sent.since(Moment::ZERO).as_secs());
-            Some(elected(Grant { cover: Cover::Own { ttl: NANO }, ..grant(call.tenure, 1) }))
-        }
-    });
-    assert_eq!(sent, [0, 1, 3, 7, 15]);
+    waits(&mut rig, &TRANSIENT, 2);
+    assert!(rig.elect(3.0, 1).began());
+    let kept = rig.live_until(10.0, |_| Some(TRANSIENT));
+    assert_eq!(kept.ended(), Some(Ending::RenewalsFailed));
+    assert_eq!(kept.0.iter().filter(|action| **action == Action::Emit(Note::RenewalFailed)).count(), 3);
+    rig.step(10.0, Input::WorkStopped);
+    rig.answer(10.0, Outcome::Withdrew);
+    assert_eq!(rig.wakes_at(), at(11.0), "the first wait");
 }
 
 #[test]
@@ -127,7 +155,9 @@ fn a_refusal_ends_a_campaign_for_one_tenure_and_not_one_for_ever() {
     for (goal, finish) in [(Goal::OneTenure, Some(Finish::Refused)), (Goal::Forever, None)] {
         let mut rig = Rig::new();
         rig.start_for(0.0, goal, None);
-        assert_eq!(rig.answer(0.0, REFUSED).finished(), finish);
+        let seen = rig.answer(0.0, REFUSED);
+        assert!(seen.noted(Note::AttemptFailed));
+        assert_eq!(seen.finished(), finish);
     }
 }
 
@@ -136,7 +166,9 @@ fn trying_once_says_at_once_that_another_holds_the_office() {
     // SEEDS 9
     let mut rig = Rig::new();
     rig.start_for(0.0, Goal::TryOnce, None);
-    assert_eq!(rig.answer(0.1, occupied(held(1))).finished(), Some(Finish::NotElected));
+    let seen = rig.answer(0.1, occupied(held(1)));
+    assert!(seen.noted(Note::NotElected));
+    assert_eq!(seen.finished(), Some(Finish::NotElected));
     let mut rig = Rig::new();
     rig.start_for(0.0, Goal::TryOnce, None);
     let bid = rig.standing();
@@ -164,7 +196,8 @@ fn trying_once_stands_once_whatever_comes_of_it() {
         };
         if withdraws {
             rig.withdrawing();
-            seen = rig.live_until(4.0, |_| Some(Outcome::Withdrew));
+            let now = rig.now.since(Moment::ZERO).as_secs_f64();
+            seen = rig.answer(now, Outcome::Withdrew);
         }
         assert_eq!(seen.finished(), Some(Finish::Refused), "{how}");
     }

@@ -110,6 +110,11 @@ fn an_expected_vacancy_is_stood_for_when_it_is_due() {
     let mut rig = watching(held(1));
     rig.hint(2.0, Hint::Eta(secs(3.0))).is_nothing();
     assert_eq!(rig.wakes_at(), at(5.0));
+    rig.hint(2.0, Hint::Eta(secs(30.0))).is_nothing();
+    assert_eq!(rig.wakes_at(), at(5.0), "no push postpones what is due sooner");
+    rig.hint(2.0, Hint::Lagged);
+    rig.hint(2.0, Hint::Eta(secs(30.0))).is_nothing();
+    assert_eq!(rig.wakes_at(), at(3.0));
     // Also if it was told while a bid was in flight.
     let mut rig = watching(held(1));
     rig.hint(2.0, Hint::Changed);
@@ -121,10 +126,18 @@ fn an_expected_vacancy_is_stood_for_when_it_is_due() {
 #[test]
 fn what_is_left_of_a_holders_record_is_the_latest_time_to_look() {
     let live = |remaining| Held { expiry: Expiry::Store { remaining: Some(secs(remaining)) }, ..held(1) };
-    let mut rig = watching(live(6.0));
+    let mut rig = Setup::new().timing(|timing| timing.backoff = Some(Backoff::constant(secs(60.0)))).rig();
+    rig.start(1.0);
+    rig.answer(1.0, occupied(live(6.0)));
     assert_eq!(rig.wakes_at(), at(7.0));
     let seen = rig.live_until(8.0, |_| Some(occupied(live(0.0))));
     assert!(seen.calls().len() <= 11, "nothing is left and yet it is held: {} calls in a second", seen.calls().len());
+}
+
+#[test]
+fn what_is_left_of_a_record_needs_no_asking_where_its_end_is_pushed() {
+    let live = Held { expiry: Expiry::Store { remaining: Some(secs(6.0)) }, ..held(1) };
+    assert_eq!(watching(live).wakes_at(), at(151.0));
 }
 
 #[test]
@@ -156,7 +169,8 @@ fn an_office_that_is_vacant_and_yet_not_won_is_tried_again_soon() {
     let mut rig = watching(held(1));
     rig.hint(2.0, Hint::Vacant);
     rig.answer(2.1, Outcome::Stood(Standing::Held(Sight::Vacant(Vacancy::Removed))));
-    assert!(rig.wakes_at() <= at(5.1), "{:?}", rig.wake);
+    rig.idle();
+    assert!(rig.wakes_at() > at(3.0) && rig.wakes_at() <= at(5.1), "{:?}", rig.wake);
 }
 
 #[test]

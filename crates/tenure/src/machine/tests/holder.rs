@@ -196,11 +196,13 @@ fn a_win_whose_answer_came_too_late_is_not_believed() {
         timing.tolerance = Tolerance::FirstErrorLoses;
         timing.call_timeout = Some(secs(14.0));
     });
-    for (answered, wins) in [(10.0, true), (10.5, false)] {
+    let deadline = at(0.0).after(DEADLINE);
+    for (answered, wins) in [(deadline.before(NANO), true), (deadline, false), (at(10.5), false)] {
         let mut rig = setup.rig();
         rig.start(0.0);
-        let bid = rig.standing();
-        assert_eq!(rig.elect(answered, 1).began(), wins);
+        let (bid, attempt) = (rig.standing(), rig.in_flight().attempt.id);
+        let won = Input::Answer { attempt, outcome: elected(grant(bid, 1)) };
+        assert_eq!(rig.step_at(answered, won).began(), wins);
         if !wins {
             assert_eq!(rig.withdrawing(), bid);
         }

@@ -340,3 +340,22 @@ fn one_who_is_asked_to_resign_hears_it_through_the_watch() {
     let seen = rig.answer(5.1, Outcome::Inspected(asked));
     assert_eq!(seen.ended(), Some(Ending::AskedToResign));
 }
+
+#[test]
+fn a_look_that_failed_is_forgiven_by_one_that_did_not() {
+    // SEEDS 16: in a row.
+    let setup = shared().timing(|timing| timing.tolerance = Tolerance::FailuresLose(2));
+    let mut rig = leading_with(&setup);
+    for round in 0..3 {
+        let now = 2.0 + f64::from(round) * 2.0;
+        rig.hint(now, Hint::Changed);
+        assert_eq!(rig.answer(now, TRANSIENT).ended(), None);
+        rig.hang_until(now + 1.5);
+        let sight = own(&rig);
+        rig.answer(now + 1.5, Outcome::Inspected(sight));
+    }
+    rig.hint(8.0, Hint::Changed);
+    rig.answer(8.0, TRANSIENT);
+    rig.hang_until(9.0);
+    assert_eq!(rig.answer(9.0, TRANSIENT).ended(), Some(Ending::RenewalsFailed));
+}

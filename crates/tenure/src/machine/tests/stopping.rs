@@ -106,6 +106,17 @@ fn stopping_with_a_store_that_hangs_ends_after_two_tries_to_withdraw() {
 }
 
 #[test]
+fn stopping_tries_at_once_what_waits_to_be_withdrawn() {
+    let mut rig = Rig::new();
+    rig.start(0.0);
+    rig.wake(3.0);
+    rig.answer(3.0, TRANSIENT);
+    rig.idle();
+    rig.step(3.1, Input::Stop);
+    rig.withdrawing();
+}
+
+#[test]
 fn being_unfit_does_not_hasten_a_withdrawal() {
     // Nobody waits for the end: what may have landed is withdrawn for as long as it may stand there.
     let mut rig = Rig::new();

@@ -74,13 +74,15 @@ fn an_unknown_attempt_to_win_is_withdrawn_and_bid_anew() {
         let mut rig = Rig::new();
         rig.start(0.0);
         let bid = rig.standing();
+        let hung = outcome.is_none();
         let seen = match outcome {
             None => rig.wake(3.0),
-            Some(outcome) => rig.answer(3.0, outcome),
+            Some(outcome) => rig.answer(2.9, outcome),
         };
         assert!(seen.noted(Note::AttemptFailed));
         assert_eq!(rig.withdrawing(), bid);
         rig.answer(3.5, Outcome::Withdrew);
+        assert_eq!(rig.machine.is_calling(), hung, "one that was given up has cost its time; the others are paced");
         rig.hang_until(5.0);
         assert_ne!(rig.standing(), bid, "another id, so that the late one can be told from it");
     }
@@ -117,7 +119,7 @@ fn an_unknown_answer_that_comes_at_once_is_not_repeated_in_a_tight_loop() {
 fn an_own_bid_that_landed_late_is_withdrawn_when_it_is_seen() {
     // SAFETY 9: the withdrawal overtook the bid, which now holds the office for nobody.
     let mut rig = Rig::new();
-    rig.start(0.0);
+    rig.start_for(0.0, Goal::OneTenure, None);
     let ghost = rig.standing();
     rig.wake(3.0);
     rig.answer(3.0, Outcome::Withdrew);
@@ -127,7 +129,8 @@ fn an_own_bid_that_landed_late_is_withdrawn_when_it_is_seen() {
     let mut stopped = rig.clone();
     rig.answer(4.0, occupied(landed()));
     assert_eq!(rig.withdrawing(), ghost);
-    rig.answer(4.5, Outcome::Withdrew);
+    let seen = rig.answer(4.5, Outcome::Withdrew);
+    assert!(!seen.noted(Note::Released) && seen.finished().is_none(), "no tenure was given up");
     assert!(rig.elect(4.6, 2).began(), "it stands at once for the office that is free now");
     // A campaign that is to end does not leave it behind either.
     stopped.step(4.0, Input::Stop);
@@ -139,7 +142,7 @@ fn an_own_bid_that_landed_late_is_withdrawn_when_it_is_seen() {
 #[test]
 fn a_bid_queued_behind_an_own_ghost_is_withdrawn_with_it() {
     let mut rig = Setup::new().traits(|traits| traits.queues = true).rig();
-    rig.start(0.0);
+    rig.start_for(0.0, Goal::OneTenure, None);
     let ghost = rig.standing();
     rig.wake(3.0);
     rig.answer(3.0, Outcome::Withdrew);
@@ -148,6 +151,10 @@ fn a_bid_queued_behind_an_own_ghost_is_withdrawn_with_it() {
     let sight = Sight::Held(Held { tenure: Some(ghost), ..held(1) });
     rig.answer(4.0, Outcome::Stood(Standing::Queued(sight, None)));
     assert_eq!(rig.withdrawing(), ghost);
+    let mut runs = rig.clone();
+    runs.answer(4.1, Outcome::Withdrew);
+    assert_eq!(runs.withdrawing(), queued);
+    assert_eq!(runs.answer(4.2, Outcome::Withdrew).finished(), None);
     rig.step(4.0, Input::Stop);
     rig.answer(4.1, Outcome::Withdrew);
     assert_eq!(rig.withdrawing(), queued);

@@ -116,3 +116,18 @@ async fn a_bar_can_be_lifted_by_hand() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_foreign_hand_overwrites_a_bar_too_and_those_who_wait_keep_their_places() {
+    let store = MemorySessions::new();
+    let next = store.client();
+    let (one, other) = (bid("office", 1), bid("office", 2));
+    grant(stand(&store, &one).await);
+    queued(stand(&next, &other).await);
+    store.administer().unwrap().evict(one.seat()).await.unwrap();
+    store.by_hand().overwrite(one.seat(), "intruder", LEASE);
+    let sight = store.inspect(one.seat()).await.unwrap();
+    assert_eq!(sight.held().map(|held| &*held.holder), Some("intruder"));
+    store.by_hand().remove(one.seat());
+    assert!(store.inspect(one.seat()).await.unwrap().is_of(other.tenure()));
+}

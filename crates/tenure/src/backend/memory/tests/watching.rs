@@ -5,6 +5,7 @@ use std::task::Poll;
 use std::time::Instant;
 
 use futures_util::{FutureExt, StreamExt};
+use tokio::task::JoinHandle;
 
 use super::super::watchers::PATIENCE;
 use super::*;
@@ -24,6 +25,21 @@ fn said(watch: &mut Watch) -> Vec<Hint> {
         hints.push(hint);
     }
     hints
+}
+
+/// Reads in a task of its own until the office falls vacant.
+fn reading(mut watch: Watch) -> JoinHandle<Vec<Hint>> {
+    tokio::spawn(async move {
+        let mut hints = Vec::new();
+        while hints.last() != Some(&Hint::Vacant) {
+            hints.extend(watch.next().await);
+        }
+        hints
+    })
+}
+
+async fn heard(reader: JoinHandle<Vec<Hint>>) -> Vec<Hint> {
+    tokio::time::timeout(SECOND * 10, reader).await.expect("nobody pushed the vacancy").unwrap()
 }
 
 /// Whether a watch has nothing to say now. Unlike `said` it leaves the waker of this task behind.
@@ -98,40 +114,29 @@ async fn an_expiry_is_pushed_also_when_the_one_who_kept_the_time_has_left() {
     grant(stand(&store, &bid("office", 1)).await);
     let mut keeper = armed(&store, &seat("office"), None).await;
     assert!(is_silent(&mut keeper).await);
-    let other = tokio::spawn({
-        let mut watch = armed(&store, &seat("office"), None).await;
-        async move { watch.next().await }
-    });
+    let other = reading(armed(&store, &seat("office"), None).await);
     tokio::task::yield_now().await;
     drop(keeper);
     tokio::task::yield_now().await;
     clock.jump(LEASE);
-    assert_eq!(tokio::time::timeout(SECOND * 20, other).await.unwrap().unwrap(), Some(Hint::Vacant));
+    assert_eq!(heard(other).await, [Hint::Vacant]);
 }
 
 #[tokio::test]
 async fn a_timekeeper_that_is_not_read_is_relieved_by_the_next_call() {
     let clock = ManualClock::new();
     let store = MemoryBackend::with_clock(clock.clone());
-    grant(stand(&store, &bid("office", 1)).await);
-    let mut idle = armed(&store, &seat("office"), None).await;
+    grant(stand(&store, &bid("first", 1)).await);
+    grant(stand(&store, &bid_for("later", 1, LEASE * 2)).await);
+    let mut idle = armed(&store, &seat("first"), None).await;
     assert!(is_silent(&mut idle).await);
-    let reader = tokio::spawn({
-        let mut watch = armed(&store, &seat("elsewhere"), None).await;
-        let mut second = armed(&store, &seat("office"), None).await;
-        async move {
-            let hint = second.next().await;
-            (hint, watch.next().await)
-        }
-    });
+    let reader = reading(armed(&store, &seat("later"), None).await);
     tokio::task::yield_now().await;
-    clock.jump(LEASE); // `idle` is woken, and nobody reads it.
-    grant(stand(&store, &bid_for("elsewhere", 1, SECOND)).await);
-    clock.jump(SECOND);
-    let (first, second) = tokio::time::timeout(SECOND * 20, reader).await.unwrap().unwrap();
-    assert_eq!(first, Some(Hint::Vacant));
-    assert!(matches!(second, Some(Hint::Seen(_))));
-    drop(idle);
+    clock.jump(LEASE); // `idle` is to look now, and nobody reads it.
+    store.inspect(&seat("elsewhere")).await.unwrap();
+    tokio::task::yield_now().await;
+    clock.jump(LEASE);
+    assert_eq!(heard(reader).await, [Hint::Vacant]);
 }
 
 #[tokio::test]
@@ -140,20 +145,18 @@ async fn a_lease_that_ends_sooner_than_the_one_waited_for_is_pushed_in_its_time(
     let store = MemoryBackend::with_clock(clock.clone());
     let long = bid("long", 1);
     let won = grant(stand(&store, &long).await);
-    let mut one = armed(&store, long.seat(), None).await;
-    let mut other = armed(&store, &seat("short"), None).await;
-    assert!(is_silent(&mut one).await);
-    assert!(is_silent(&mut other).await);
+    let keeper = reading(armed(&store, long.seat(), None).await);
+    tokio::task::yield_now().await;
+    let other = reading(armed(&store, &seat("short"), None).await);
+    tokio::task::yield_now().await;
     grant(stand(&store, &bid_for("short", 2, SECOND)).await);
-    assert!(matches!(said(&mut other)[..], [Hint::Seen(_)]));
-    let store = store.granting(SECOND * 2);
-    extended(renew(&store, &long, &won.version).await);
-    assert!(is_silent(&mut one).await);
+    tokio::task::yield_now().await;
     clock.jump(SECOND);
-    assert_eq!(said(&mut other), [Hint::Vacant]);
-    assert!(is_silent(&mut one).await);
-    clock.jump(SECOND);
-    assert_eq!(said(&mut one), [Hint::Vacant]);
+    assert!(matches!(heard(other).await[..], [Hint::Seen(_), Hint::Vacant]));
+    extended(renew(&store.clone().granting(SECOND * 2), &long, &won.version).await);
+    tokio::task::yield_now().await;
+    clock.jump(SECOND * 2);
+    assert_eq!(heard(keeper).await, [Hint::Vacant]);
 }
 
 #[tokio::test]
@@ -241,7 +244,8 @@ async fn a_watch_that_has_ended_is_nothing_to_those_that_came_after_it() {
     let store = MemoryBackend::new();
     let mut ended = armed(&store, &seat("office"), None).await;
     store.faults().sever();
-    assert_eq!((ended.next().await, ended.next().await), (Some(Hint::Lagged), None));
+    assert_eq!(said(&mut ended), [Hint::Lagged]);
+    assert_eq!(ended.next().now_or_never(), Some(None));
     store.faults().heal();
     let mut watch = armed(&store, &seat("office"), None).await;
     grant(stand(&store, &bid("office", 1)).await);
