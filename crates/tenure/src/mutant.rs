@@ -84,6 +84,7 @@ mutants! {
     TightRetry, "tight-retry", "DESIGN: what fails at once is not repeated at once", "a_renewal_that_fails_at_once_is_not_repeated_in_a_tight_loop";
     CachedFlag, "cached-flag", "SAFETY 7: is_leader compares with the clock on every call", "a_process_that_wakes_from_a_long_stop_is_not_leader";
     PolledWithoutClock, "polled-without-clock", "SAFETY 5: the clock is read at every poll of guarded work", "guarded_work_takes_no_step_after_the_deadline";
+    ShortOfficeVouches, "short-office-vouches", "SAFETY 14: a release vouches only by the time its tenure was in office", "a_release_after_a_short_time_in_office_vouches_for_nobody_before";
     FenceOpen, "fence-open", "SAFETY 19: the fence refuses a lower token", "a_former_leader_is_refused_once_its_successor_has_been_there";
     PromiseIgnored, "promise-ignored", "SAFETY 20: requiring more than is promised fails closed", "more_than_the_backend_promises_cannot_be_required";
     CloseRacesAcquire, "close-races-acquire", "SEEDS 22: an acquire that races close leaves nothing live", "an_acquire_that_races_close_leaves_nothing_live";

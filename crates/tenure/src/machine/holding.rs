@@ -112,7 +112,7 @@ impl Machine {
         random: u64,
         out: &mut Actions,
     ) {
-        let settles = self.settles(grant.over);
+        let settles = self.settles(grant.over, now);
         if !settles.is_zero() {
             out.push(Action::Emit(Note::Settling));
         } else if !self.timing().settle.is_zero() {
@@ -153,8 +153,16 @@ impl Machine {
     }
 
     /// SAFETY 14: settling is skipped only after a release that names whom we last saw; a deleted record alone is no release.
-    fn settles(&self, over: Vacancy) -> Duration {
+    ///
+    /// Even that one vouches for those before it only by the time it was in office: one that gave up at once, because its win was unusable, may
+    /// have been settling itself.
+    fn settles(&self, over: Vacancy, now: Moment) -> Duration {
         let in_due_form = match (over, self.last_seen) {
+            (Vacancy::Released { by }, LastSeen::Tenure(last))
+                if by == last && !planted(Mutant::ShortOfficeVouches) =>
+            {
+                return self.seen_since.after(self.timing().settle).until_from(now);
+            }
             (Vacancy::Released { by }, LastSeen::Tenure(last)) => by == last || planted(Mutant::AnyReleaseSkips),
             (Vacancy::Released { .. }, LastSeen::Foreign) => planted(Mutant::ForeignReleaseSkips),
             (Vacancy::Removed, _) => planted(Mutant::SettleSkippedOnDeletion),
@@ -571,7 +579,9 @@ impl Machine {
         };
         self.call = None;
         self.failures = 0;
-        self.last_seen = LastSeen::Tenure(tenure);
+        // One that led had settled before; one that did not vouches for nobody.
+        (self.last_seen, self.seen_since) =
+            if announced { (LastSeen::Tenure(tenure), Moment::ZERO) } else { (LastSeen::Foreign, now) };
         if !announced {
             self.tried_once(Finish::NotElected);
         }

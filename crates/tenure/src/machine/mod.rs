@@ -51,6 +51,8 @@ pub struct Machine {
     /// The wake that was asked for last.
     armed: Moment,
     last_seen: LastSeen,
+    /// Since when, on this clock, that one is known to have been in office.
+    seen_since: Moment,
     highest: Option<FencingToken>,
     incarnation: Option<Incarnation>,
 }
@@ -127,6 +129,7 @@ impl Machine {
             kill_at: Moment::NEVER,
             armed: Moment::NEVER,
             last_seen: LastSeen::Nobody,
+            seen_since: Moment::ZERO,
             highest: None,
             incarnation: None,
         }

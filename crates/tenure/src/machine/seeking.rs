@@ -131,7 +131,10 @@ impl Machine {
             // Vacant, and yet we did not win it: somebody is quicker. Nothing to wait for but the pace.
             return Moment::NEVER;
         };
-        self.last_seen = held.tenure.map_or(LastSeen::Foreign, LastSeen::Tenure);
+        let seen = held.tenure.map_or(LastSeen::Foreign, LastSeen::Tenure);
+        if seen != self.last_seen {
+            (self.last_seen, self.seen_since) = (seen, seen_at);
+        }
         let token = held.token.and_then(|native| FencingToken::based(self.plan.token_base(), native));
         self.highest = if planted(Mutant::SeenTokenForgotten) { self.highest } else { self.highest.max(token) };
         let permitted = self.displaceable(held, seen_at);

@@ -16,16 +16,21 @@ fn won(setup: &Setup) -> Rig {
     rig
 }
 
-/// Saw `last` in office at 0 s, and wins at 5 s over an office that fell vacant like that.
+/// Saw `last` in office at 0 s, and wins at 1 s over an office that fell vacant like that, with half a second to settle.
 fn wins_after(last: Option<Held>, over: Vacancy) -> Seen {
-    let mut rig = settling(4.0).rig();
+    wins_settling(0.5, last, over).1
+}
+
+fn wins_settling(settle: f64, last: Option<Held>, over: Vacancy) -> (Rig, Seen) {
+    let mut rig = settling(settle).rig();
     rig.start(0.0);
     if let Some(last) = last {
         rig.answer(0.0, occupied(last));
         rig.hang_until(1.0);
     }
     let won = Grant { over, ..grant(rig.standing(), 5) };
-    rig.answer(1.0, elected(won))
+    let seen = rig.answer(1.0, elected(won));
+    (rig, seen)
 }
 
 #[test]
@@ -116,6 +121,17 @@ fn settling_is_skipped_after_a_release_that_names_the_last_seen_tenure() {
     let other = held(1).tenure.unwrap();
     let seen = wins_after(Some(held(1)), Vacancy::Released { by: other });
     assert!(seen.began() && seen.noted(Note::SettleSkipped));
+}
+
+#[test]
+fn a_release_after_a_short_time_in_office_vouches_for_nobody_before() {
+    // SAFETY 14: after a wipe, one may win, find its win unusable and give it up in due form, all while the leader from before the wipe believes.
+    let other = held(1).tenure.unwrap();
+    let (mut rig, seen) = wins_settling(4.0, Some(held(1)), Vacancy::Released { by: other });
+    assert!(!seen.began() && seen.noted(Note::Settling));
+    assert_eq!(rig.wake, Some((at(4.0), Duration::ZERO)), "what is left of it: it was in office for a second");
+    rig.wake(4.0);
+    assert!(rig.extend(4.1, 6).began());
 }
 
 #[test]
