@@ -48,4 +48,9 @@ impl Faults {
 
     /// The same with records removed by hand and clocks far outside their bound: only fencing must hold then.
     pub const BEYOND: Faults = Faults { drift: 500_000, between_removals: 15_000_000_000, ..Faults::ALL };
+
+    /// Whether they go beyond what the rules assume.
+    pub fn is_beyond(&self) -> bool {
+        self.drift > 100_000 || self.between_removals > 0
+    }
 }

@@ -1,35 +1,106 @@
-//! Runs seeds.
+//! `cargo run --release -p tenure-sim -- [--seeds N] [--from SEED] [--family NAME] [--faults all|none|beyond] [--replay SEED]`
 
+use std::process::ExitCode;
 use std::time::Instant;
 
-use tenure_sim::{Family, Faults, run};
+use tenure_sim::{Fact, Family, Faults, run};
 
-fn main() {
-    let seeds: u64 = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(1000);
-    for family in Family::ALL {
-        let begin = Instant::now();
-        let mut bad = 0;
-        let mut counts = [0u64; tenure_sim::Fact::ALL.len()];
-        for seed in 0..seeds {
-            let history = run(seed, family, Faults::ALL);
-            for fact in tenure_sim::Fact::ALL {
-                counts[fact as usize] += u64::from(history.count(fact));
+const USAGE: &str = "usage: tenure-sim [--seeds N] [--from SEED] [--family ttl|bucket|session|register|pushed-register] [--faults all|none|beyond] [--replay SEED]";
+
+struct Options {
+    seeds: u64,
+    from: u64,
+    families: Vec<Family>,
+    faults: (&'static str, Faults),
+    replay: bool,
+}
+
+fn main() -> ExitCode {
+    match options() {
+        Ok(options) if options.replay => replay(&options),
+        Ok(options) => check(&options),
+        Err(wrong) => {
+            eprintln!("{wrong}\n{USAGE}");
+            ExitCode::from(64)
+        }
+    }
+}
+
+fn options() -> Result<Options, String> {
+    let mut options =
+        Options { seeds: 10_000, from: 0, families: Family::ALL.to_vec(), faults: ("all", Faults::ALL), replay: false };
+    let mut words = std::env::args().skip(1);
+    while let Some(option) = words.next() {
+        let value = words.next().ok_or_else(|| format!("{option} needs a value"))?;
+        let number = || value.parse().map_err(|_| format!("{option} needs a number, and {value:?} is none"));
+        match option.as_str() {
+            "--seeds" => options.seeds = number()?,
+            "--from" => options.from = number()?,
+            "--replay" => (options.from, options.seeds, options.replay) = (number()?, 1, true),
+            "--family" => {
+                let known = Family::ALL.into_iter().find(|family| family.name() == value);
+                options.families = vec![known.ok_or_else(|| format!("there is no family {value:?}"))?];
             }
-            if let Some(violation) = history.violation() {
-                bad += 1;
-                if bad <= 3 {
-                    println!("{} seed {seed}: {violation:?}", family.name());
-                    for (t, line) in history.lines().iter().rev().take(6).rev() {
-                        println!("   {:.3} {line}", *t as f64 / 1e9);
-                    }
+            "--faults" => {
+                options.faults = match value.as_str() {
+                    "all" => ("all", Faults::ALL),
+                    "none" => ("none", Faults::NONE),
+                    "beyond" => ("beyond", Faults::BEYOND),
+                    _ => return Err(format!("there are no faults {value:?}")),
+                };
+            }
+            _ => return Err(format!("there is no option {option:?}")),
+        }
+    }
+    Ok(options)
+}
+
+/// Runs every seed in every family; says how fast, what was met, and what broke.
+fn check(options: &Options) -> ExitCode {
+    let (mut passed, mut failed) = (0u64, 0u64);
+    for family in &options.families {
+        let begin = Instant::now();
+        let mut met = [0u64; Fact::ALL.len()];
+        for seed in options.from..options.from + options.seeds {
+            let history = run(seed, *family, options.faults.1);
+            for fact in Fact::ALL {
+                met[fact as usize] += u64::from(history.count(fact));
+            }
+            match history.violation() {
+                None => passed += 1,
+                Some(violation) => {
+                    failed += 1;
+                    let (name, faults) = (family.name(), options.faults.0);
+                    println!("{name} seed {seed}: {} broken: {}", violation.invariant, violation.what);
+                    println!(
+                        "  replay: cargo run --release -p tenure-sim -- --family {name} --faults {faults} --replay {seed}"
+                    );
                 }
             }
         }
-        println!(
-            "{}: {seeds} seeds, {bad} bad, {:.0}/s {:?}",
-            family.name(),
-            seeds as f64 / begin.elapsed().as_secs_f64(),
-            tenure_sim::Fact::ALL.map(|fact| (fact, counts[fact as usize]))
-        );
+        let each = options.seeds as f64 / begin.elapsed().as_secs_f64();
+        println!("{}: {} worlds, {each:.0} a second", family.name(), options.seeds);
+        for fact in Fact::ALL.into_iter().filter(|fact| met[*fact as usize] > 0) {
+            println!("  {fact:?}: {}", met[fact as usize]);
+        }
     }
+    println!("{passed} passed, {failed} failed");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Tells the story of one seed.
+fn replay(options: &Options) -> ExitCode {
+    let mut broken = false;
+    for family in &options.families {
+        let history = run(options.from, *family, options.faults.1);
+        println!("{} seed {}", family.name(), options.from);
+        for (time, line) in history.lines() {
+            println!("  {:>12.6} s  {line}", *time as f64 / 1e9);
+        }
+        if let Some(violation) = history.violation() {
+            broken = true;
+            println!("  {:>12.6} s  {} broken: {}", violation.time as f64 / 1e9, violation.invariant, violation.what);
+        }
+    }
+    if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

@@ -33,11 +33,6 @@ impl Rng {
     pub fn chance(&mut self, parts_per_million: u32) -> bool {
         self.below(1_000_000) < u64::from(parts_per_million)
     }
-
-    /// A generator of its own for something else.
-    pub fn fork(&mut self) -> Rng {
-        Rng(self.word())
-    }
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ impl World {
             store_clock,
             resource: Resource::default(),
             timing: Arc::new(Timing::default()),
-            history: History::new(),
+            history: History::new(faults.is_beyond()),
             rng,
         };
         for node in 0..candidates {

@@ -40,7 +40,9 @@ pub async fn first_free(candidates: &[Candidate], patience: Option<Duration>) ->
         }
         let live: Vec<_> = running.0.iter().flatten().cloned().collect();
         let over = live.iter().filter_map(|published| published.finish().map(|finish| refusal(published, finish)));
-        if let Some(error) = over.last().filter(|_| live.iter().all(|published| published.finish().is_some())) {
+        if let Some(error) =
+            over.reduce(|_, last| last).filter(|_| live.iter().all(|published| published.finish().is_some()))
+        {
             return Err(error);
         }
         let news = live.iter().filter(|published| published.finish().is_none()).map(|published| {
