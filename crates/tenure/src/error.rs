@@ -162,6 +162,13 @@ impl Error {
     }
 }
 
+/// What cannot fail needs no error; it lets a parsed name stand where one is parsed.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.0.election, self.0.operation) {
