@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{SECOND, World, eventually};
+use tenure::adapter::MemoryTtl;
 use tenure::backend::memory::{MemoryBackend, MemorySessions, Operation, Times};
-use tenure::{Change, Election, Ending, ErrorKind, Event, ForeignPeers, Promise, State, first_free};
+use tenure::{Change, Election, Elections, Ending, ErrorKind, Event, ForeignPeers, Promise, State, first_free};
 
 #[tokio::test]
 async fn a_campaign_leads_renews_for_a_hundred_intervals_and_stops() {
@@ -460,6 +461,11 @@ async fn beside_peers_that_may_linger_a_winner_settles_for_a_whole_lease() {
 
 #[tokio::test]
 async fn stopping_twice_or_closing_twice_does_nothing_more() {
+    let closed = Elections::<&str, &str, _>::new(MemoryTtl::new());
+    closed.acquire("key", "value", SECOND * 15).await.unwrap().expect("free");
+    closed.close().await.unwrap();
+    closed.close().await.unwrap();
+
     let world = World::new();
     let (candidate, client) = world.candidate("pod-1");
     let heard = Arc::new(Mutex::new(Vec::new()));
