@@ -91,11 +91,10 @@ impl Campaign {
     ///
     /// An error says that the store did not confirm the release; the office then falls vacant when the lease expires.
     pub async fn stop(&self) -> Result<(), Error> {
-        let led = self.published.leading().is_some();
         self.published.tell(Input::Stop);
         self.published.until(|published| published.finish()).await;
         self.published.told().await;
-        if led && self.published.release_unconfirmed() {
+        if self.published.release_unconfirmed() {
             return Err(unconfirmed(&self.published));
         }
         Ok(())

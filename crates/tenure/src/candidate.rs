@@ -102,14 +102,32 @@ impl Candidate {
     }
 
     async fn elected(&self, goal: Goal, patience: Option<Duration>) -> Result<Tenure, Error> {
+        if goal == Goal::TryOnce && !self.inner.healthy.load(Ordering::Acquire) {
+            let message = "this candidate was set unhealthy, so it does not stand; set it healthy first";
+            return Err(Error::new(ErrorKind::Closed, message).of_election(self.election()));
+        }
+        let over = patience.map(|patience| self.timer(patience));
         let abandoned = Abandoned(Some(self.run(goal, patience, Vec::new())?));
         let published = abandoned.0.as_ref().expect("it was just put there");
         let tenure = published.until(|published| match published.leading() {
             Some(tenure) => Some(Ok(tenure)),
             None => published.finish().map(|finish| Err(refusal(published, finish))),
         });
-        let tenure = tenure.await?;
+        let tenure = match over {
+            None => tenure.await?,
+            // SEEDS 25: at its deadline, also when a call hangs and the campaign still has to clear up behind it.
+            Some(over) => tokio::select! {
+                biased;
+                tenure = tenure => tenure?,
+                () = over => return Err(refusal(published, Finish::TimedOut)),
+            },
+        };
         Ok(Tenure::new(abandoned.keep(), tenure))
+    }
+
+    /// Resolves after so long on this candidate's clock.
+    pub(crate) fn timer(&self, span: Duration) -> impl Future<Output = ()> + use<> {
+        self.inner.driver.timer(self.inner.clock.now().after(span))
     }
 
     pub(crate) fn run(

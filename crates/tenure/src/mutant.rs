@@ -88,6 +88,7 @@ mutants! {
     FenceOpen, "fence-open", "SAFETY 19: the fence refuses a lower token", "a_former_leader_is_refused_once_its_successor_has_been_there";
     PromiseIgnored, "promise-ignored", "SAFETY 20: requiring more than is promised fails closed", "more_than_the_backend_promises_cannot_be_required";
     CloseRacesAcquire, "close-races-acquire", "SEEDS 22: an acquire that races close leaves nothing live", "an_acquire_that_races_close_leaves_nothing_live";
+    OrphanHeart, "orphan-heart", "SAFETY 21: a session that carries nothing is left to expire", "a_session_on_which_nobody_depends_is_left_to_expire";
     LateBeatCredited, "late-beat-credited", "SAFETY 21: a late heartbeat's answer moves nothing", "a_late_or_repeated_answer_moves_nothing";
     NewestSendCredited, "newest-send-credited", "SAFETY 21: the oldest unanswered send is credited", "the_oldest_unanswered_send_is_credited";
     TwoSeatsOnOneSession, "two-seats-on-one-session", "SAFETY 21: an election is refused twice on one session", "the_same_election_twice_on_one_session_is_refused";

@@ -17,9 +17,19 @@ use crate::{Error, ErrorKind};
 /// won the candidacies for the others end. The answer is the office's place in `candidates`, and the tenure. After `patience` without a win
 /// it is [`ErrorKind::TimedOut`].
 pub async fn first_free(candidates: &[Candidate], patience: Option<Duration>) -> Result<(usize, Tenure), Error> {
-    if candidates.is_empty() {
+    let Some(first) = candidates.first() else {
         return Err(Error::new(ErrorKind::InvalidConfig, "no office was named; give at least one candidate"));
+    };
+    let Some(patience) = patience else { return search(candidates, None).await };
+    let over = first.timer(patience);
+    tokio::select! {
+        biased;
+        found = search(candidates, Some(patience)) => found,
+        () = over => Err(Error::new(ErrorKind::TimedOut, "none of the offices was free in the time given")),
     }
+}
+
+async fn search(candidates: &[Candidate], patience: Option<Duration>) -> Result<(usize, Tenure), Error> {
     let mut running = Running(Vec::new());
     for (slot, candidate) in candidates.iter().enumerate() {
         running.0.push(Some(candidate.run(Goal::OneTenure, patience, Vec::new())?));

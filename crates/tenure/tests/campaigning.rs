@@ -70,7 +70,7 @@ async fn is_leader_does_not_block_during_a_hung_call_nor_inside_a_listener() {
     assert!(client.calls().of(Operation::Renew) > 0, "a renewal hangs");
     assert!(campaign.is_leader(), "and is_leader answers all the same");
     // SEEDS 17: the hung call loses leadership no later than the deadline, counted from the last good send.
-    world.pass(SECOND * 5);
+    world.pass(SECOND * 12);
     assert!(!campaign.is_leader());
     eventually("gained and lost were heard", || asked.load(Ordering::SeqCst) == 2);
 }
@@ -118,7 +118,7 @@ async fn listeners_hear_alternating_changes_and_a_late_one_the_current_state() {
         world.pass(SECOND * 14);
         assert!(!campaign.is_leader());
         client.faults().heal();
-        world.pass(SECOND * 5);
+        world.pass(SECOND * 12);
         campaign.wait_for_leadership().await.unwrap();
     }
     campaign.stop().await.unwrap();
@@ -237,7 +237,7 @@ async fn cancelling_during_the_splay_makes_no_attempt() {
     let (candidate, client) = world.candidate("pod-1");
     // The splay is random: a hundred years make it longer than this test in any case.
     let campaign = candidate.splay(SECOND * 3_600 * 24 * 365 * 100).build().unwrap().start().unwrap();
-    world.pass(SECOND * 5);
+    world.pass(SECOND * 12);
     campaign.stop().await.unwrap();
     assert_eq!(client.calls().total(), 0);
 }
@@ -257,7 +257,7 @@ async fn a_store_that_is_down_at_the_start_is_tried_until_it_is_up_or_the_campai
     assert!(patient.last_error().unwrap().is_transient());
     cancelled.stop().await.unwrap();
     one.faults().heal();
-    world.pass(SECOND * 5);
+    world.pass(SECOND * 12);
     patient.wait_for_leadership().await.unwrap();
 }
 
@@ -351,14 +351,14 @@ async fn an_unfit_candidate_gives_the_office_up_and_runs_again_when_it_is_fit() 
     let other = second.build().unwrap().start().unwrap();
     first.set_healthy(false);
     assert_eq!(leadership.ended().await, Ending::Unhealthy);
-    world.pass(SECOND * 5);
+    world.pass(SECOND * 12);
     other.wait_for_leadership().await.unwrap();
     eventually("it rests", || sick.state() == State::Resting);
     other.stop().await.unwrap();
     world.pass(SECOND * 60);
     assert!(!sick.is_leader());
     first.set_healthy(true);
-    world.pass(SECOND * 5);
+    world.pass(SECOND * 12);
     sick.wait_for_leadership().await.unwrap();
 }
 
@@ -544,4 +544,62 @@ async fn a_follower_that_watches_asks_nothing_while_nothing_changes() {
     let before = two.calls().total();
     world.pass(SECOND * 120);
     assert_eq!(two.calls().total(), before);
+}
+
+#[tokio::test]
+async fn a_timeout_is_kept_although_the_store_hangs() {
+    // SEEDS 25
+    let world = World::new();
+    let (candidate, client) = world.candidate("pod-1");
+    client.faults().on(Operation::Stand).hang_requests(Times::UntilCleared);
+    let candidate = candidate.build().unwrap();
+    let trying = tokio::spawn({
+        let candidate = candidate.clone();
+        async move { candidate.campaign_within(SECOND * 2).await }
+    });
+    while client.calls().of(Operation::Stand) == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    world.pass(SECOND * 2);
+    let ended =
+        tokio::time::timeout(Duration::from_secs(10), trying).await.expect("at its deadline, not after the call");
+    assert_eq!(ended.unwrap().unwrap_err().kind(), ErrorKind::TimedOut);
+    client.faults().clear();
+    client.faults().release();
+    world.pass(SECOND * 15);
+    eventually("what was left is cleared up", || !candidate.is_running());
+}
+
+#[tokio::test]
+async fn one_try_of_an_unfit_candidate_is_an_error_and_does_not_wait() {
+    let world = World::new();
+    let (candidate, _client) = world.candidate("pod-1");
+    let candidate = candidate.build().unwrap();
+    candidate.set_healthy(false);
+    let error = candidate.try_campaign().await.unwrap_err();
+    assert!(error.to_string().contains("unhealthy"), "{error}");
+}
+
+#[tokio::test]
+async fn the_patience_for_several_offices_counts_once() {
+    // SEEDS 25
+    let world = World::new();
+    let hung = world.store.client();
+    hung.faults().on(Operation::Stand).hang_requests(Times::UntilCleared);
+    let hung: Arc<dyn tenure::Backend> = Arc::new(hung);
+    let slots: Vec<_> = (0..3)
+        .map(|number| {
+            let election = Election::over(hung.clone(), format!("slot/{number}")).unwrap();
+            election.candidate("host").clock(world.clock.clone()).build().unwrap()
+        })
+        .collect();
+    let begin = tenure::Clock::now(&world.clock);
+    let searching = tokio::spawn(async move { first_free(&slots, Some(SECOND * 20)).await });
+    while !searching.is_finished() {
+        world.pass(SECOND / 2);
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(searching.await.unwrap().unwrap_err().kind(), ErrorKind::TimedOut);
+    let took = tenure::Clock::now(&world.clock).since(begin);
+    assert!(took < SECOND * 25, "{took:?}");
 }

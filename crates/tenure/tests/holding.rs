@@ -358,7 +358,7 @@ async fn a_lost_tenure_is_won_again_with_a_higher_token() {
         world.pass(SECOND * 20);
         assert!(!leadership.is_held());
         client.faults().heal();
-        world.pass(SECOND * 5);
+        world.pass(SECOND * 12);
     }
 }
 
@@ -380,4 +380,108 @@ async fn a_wiped_store_is_refused_and_alarmed_by_those_who_remember() {
     let based = office.candidate("pod-2").clock(world.clock.clone()).build().unwrap().campaign().await.unwrap();
     assert!(based.token().unwrap().get() > 1_000_000);
     assert_eq!(office.incumbent().await.unwrap().unwrap().token(), based.token(), "observers count the base in too");
+}
+
+#[tokio::test]
+async fn work_on_a_cancellation_token_keeps_its_grace_although_other_work_used_a_guard() {
+    let world = World::new();
+    let (first, _one) = world.candidate("pod-1");
+    let (second, _two) = world.candidate("pod-2");
+    let first = first.build().unwrap();
+    let losing = first.start().unwrap();
+    let leadership = losing.wait_for_leadership().await.unwrap();
+    drop(leadership.guard().unwrap());
+    let cancelled = leadership.cancellation();
+    let next = second.build().unwrap().start().unwrap();
+    eventually("the second waits", || next.incumbent().is_some());
+    first.set_healthy(false);
+    cancelled.cancelled().await;
+    world.pass(SECOND * 3 / 2);
+    assert!(!next.is_leader(), "the grace of two seconds is not over");
+    world.pass(SECOND);
+    next.wait_for_leadership().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stop_that_leaves_a_record_behind_says_so() {
+    let world = World::new();
+    let (candidate, client) = world.candidate("pod-1");
+    client.faults().on(Operation::Stand).hang_answers(Times::UntilCleared);
+    client.faults().on(Operation::Withdraw).fail(Times::UntilCleared);
+    let campaign = Arc::new(candidate.build().unwrap().start().unwrap());
+    eventually("the bid is under way", || client.calls().of(Operation::Stand) == 1);
+    let stopping = tokio::spawn({
+        let campaign = campaign.clone();
+        async move { campaign.stop().await }
+    });
+    while !stopping.is_finished() {
+        world.pass(SECOND);
+        tokio::task::yield_now().await;
+    }
+    let error = stopping.await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("did not confirm"), "{error}");
+}
+
+/// A backend that panics, in the call itself or in its watch.
+#[derive(Debug)]
+struct Panics(MemoryBackend);
+
+impl tenure::Backend for Panics {
+    fn traits(&self) -> tenure::backend::Traits {
+        self.0.traits()
+    }
+
+    fn place(&self) -> String {
+        self.0.place()
+    }
+
+    fn stand<'a>(
+        &'a self,
+        bid: &'a tenure::backend::Bid,
+        attempt: tenure::backend::Attempt,
+    ) -> tenure::backend::Answer<'a, tenure::backend::Standing> {
+        self.0.stand(bid, attempt)
+    }
+
+    fn renew<'a>(
+        &'a self,
+        _: &'a tenure::backend::Bid,
+        _: &'a tenure::backend::Version,
+        _: tenure::backend::Attempt,
+    ) -> tenure::backend::Answer<'a, tenure::backend::Renewal> {
+        panic!("before there is a future")
+    }
+
+    fn withdraw<'a>(&'a self, bid: &'a tenure::backend::Bid) -> tenure::backend::Answer<'a, ()> {
+        self.0.withdraw(bid)
+    }
+
+    fn inspect<'a>(&'a self, seat: &'a tenure::Seat) -> tenure::backend::Answer<'a, tenure::backend::Sight> {
+        self.0.inspect(seat)
+    }
+
+    fn watch<'a>(
+        &'a self,
+        _: &'a tenure::Seat,
+        _: Option<&'a tenure::backend::Bid>,
+    ) -> tenure::backend::Answer<'a, tenure::backend::Watch> {
+        let stream =
+            futures_util::stream::poll_fn(|_| -> Poll<Option<tenure::backend::Hint>> { panic!("in its watch") });
+        Box::pin(async { Ok(Box::pin(stream) as tenure::backend::Watch) })
+    }
+}
+
+#[tokio::test]
+async fn a_backend_that_panics_harms_nobody_else() {
+    let world = World::new();
+    let (healthy, _client) = world.candidate("pod-1");
+    let healthy = healthy.build().unwrap().campaign().await.unwrap();
+    let faulty = Election::new(Panics(world.store.client()), "other").unwrap();
+    let leads = faulty.candidate("pod-2").clock(world.clock.clone()).build().unwrap().start().unwrap();
+    let lost = leads.wait_for_leadership().await.unwrap();
+    let rival = Election::new(Panics(world.store.client()), "other").unwrap();
+    let _waits = rival.candidate("pod-3").clock(world.clock.clone()).build().unwrap().start().unwrap();
+    world.pass(SECOND * 14);
+    assert!(healthy.is_held(), "another's backend is not ours");
+    assert_eq!(lost.ending(), Some(Ending::Expired), "and its own holder loses as if nobody answered");
 }

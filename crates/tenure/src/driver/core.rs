@@ -361,8 +361,18 @@ impl<T> Core<T> {
         if let Some(Cover::Shared { session, from, ttl }) = cover(&outcome) {
             self.adopt(backend, session, from, ttl);
         }
+        let session = match cover(&outcome) {
+            Some(Cover::Shared { session, .. }) => Some(session),
+            _ => None,
+        };
         self.tell(key, Input::Answer { attempt: attempt.id, outcome }, now, random);
         self.catch_up(key, now, random);
+        // A win that was refused needs no session; one that nobody depends on would be kept alive, and its record with it, for ever.
+        if let Some(session) = session.filter(|_| !planted(Mutant::OrphanHeart))
+            && self.hearts.get(&(backend, session)).is_some_and(|heart| heart.seats.is_empty())
+        {
+            self.hearts.remove(&(backend, session));
+        }
     }
 
     /// Keeps a session alive from now on.

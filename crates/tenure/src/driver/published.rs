@@ -225,15 +225,10 @@ impl Published {
         if listeners.is_empty() || Listener::is_here() {
             return;
         }
-        let (done, patience) = tokio::sync::oneshot::channel::<()>();
-        let (clock, until) = (self.line.clock.clone(), self.line.clock.now().after(self.plan().timing().grace()));
-        self.line.driver.run(async move {
-            clock.wait_until(until).await;
-            drop(done);
-        });
+        let patience = self.line.driver.timer(self.line.clock.now().after(self.plan().timing().grace()));
         tokio::select! {
             _ = join_all(listeners.iter().map(Listener::idle)) => {}
-            _ = patience => {}
+            () = patience => {}
         }
     }
 
@@ -275,6 +270,9 @@ impl Published {
         status.state = State::Leader;
         status.tenure = Some(Arc::new(tenure));
         (status.guards, status.guarded, status.stopping) = (0, false, false);
+        if let Some(more) = &mut status.more {
+            more.unconfirmed = false;
+        }
         status.publish(Event::Elected { tenure: id, token });
         status.tell(Change::Gained { token });
         drop(status);
@@ -298,9 +296,11 @@ impl Published {
         }
         status.publish(Event::Lost { ending });
         status.tell(Change::Lost { ending });
+        // Work that only watches a cancellation token has the grace, whatever guards say of other work.
+        let cancelled = status.tenure.as_ref().is_some_and(|tenure| tenure.cancellation.get().is_some());
         let work = match (status.guards, status.guarded) {
-            (0, true) => Work::Stopped,
-            (0, false) => Work::Unwatched { by: Moment::from_nanos(self.line.expiry.load(Ordering::Acquire)) },
+            (0, true) if !cancelled => Work::Stopped,
+            (0, _) => Work::Unwatched { by: Moment::from_nanos(self.line.expiry.load(Ordering::Acquire)) },
             _ => Work::Running,
         };
         drop(status);
@@ -324,6 +324,14 @@ impl Published {
             Note::Released | Note::ReleaseUnconfirmed => {
                 status.state = state;
                 status.released(note == Note::Released);
+            }
+            // A call that was given up brings no error with it.
+            Note::AttemptFailed | Note::RenewalFailed
+                if status.more.as_ref().is_none_or(|more| more.error.is_none()) =>
+            {
+                drop(status);
+                return self
+                    .failed(Error::unavailable("the store did not answer in time").of_election(self.plan().seat()));
             }
             _ => return,
         }

@@ -87,6 +87,17 @@ impl Driver {
         self.send(Request::Run(Box::pin(task)));
     }
 
+    /// Resolves at a moment of the driver's clock, or when the driver is no more; for callers without a runtime of their own.
+    pub(crate) fn timer(&self, moment: Moment) -> impl Future<Output = ()> + use<> {
+        let (done, over) = tokio::sync::oneshot::channel::<()>();
+        let clock = self.clock.clone();
+        self.run(async move {
+            clock.wait_until(moment).await;
+            drop(done);
+        });
+        over.map(drop)
+    }
+
     /// Hands a request to the driver's thread; `false` when it is no more.
     fn send(&self, request: Request) -> bool {
         self.clock.handed_over();
@@ -338,7 +349,9 @@ impl Shell {
                 let Some(backend) = self.backends.get(&key).cloned() else { return };
                 self.doing.push(Box::pin(async move {
                     let answers = match due.as_slice() {
-                        [one] => vec![unpanicked(backend.renew(&one.bid, &one.version, one.attempt)).await],
+                        [one] => {
+                            vec![unpanicked(async { backend.renew(&one.bid, &one.version, one.attempt).await }).await]
+                        }
                         many => {
                             let answers = unpanicked(async { Ok(backend.renew_many(many).await) }).await;
                             answers.unwrap_or_else(|error| due.iter().map(|_| Err(error.again())).collect())
@@ -350,7 +363,7 @@ impl Shell {
             Command::Withdraw(key, bid) => {
                 let Some(backend) = self.backends.get(&key).cloned() else { return };
                 self.doing.push(Box::pin(async move {
-                    if let Err(error) = unpanicked(backend.withdraw(&bid)).await {
+                    if let Err(error) = unpanicked(async { backend.withdraw(&bid).await }).await {
                         tracing::warn!(election = %bid.seat(), tenure = %bid.tenure(), %error, "a late win could not be withdrawn");
                     }
                     Done::Nothing
@@ -359,7 +372,7 @@ impl Shell {
             Command::Beat(key, session, attempt) => {
                 let Some(backend) = self.backends.get(&key).cloned() else { return };
                 self.doing.push(Box::pin(async move {
-                    let beat = unpanicked(backend.heartbeat(session, attempt)).await;
+                    let beat = unpanicked(async { backend.heartbeat(session, attempt).await }).await;
                     Done::Beaten(key, session, attempt.id, beat)
                 }));
             }
@@ -380,8 +393,10 @@ impl Shell {
         let backend = self.core.backend(key).and_then(|backend| self.backends.get(&backend)).cloned();
         let (Some(bid), Some(backend)) = (bid, backend) else { return };
         let hints = async move {
-            match unpanicked(backend.watch(bid.seat(), Some(&bid))).await {
-                Ok(watch) => watch,
+            match unpanicked(async { backend.watch(bid.seat(), Some(&bid)).await }).await {
+                Ok(watch) => {
+                    Box::pin(AssertUnwindSafe(watch).catch_unwind().map(|hint| hint.unwrap_or(Hint::Lagged))) as Watch
+                }
                 Err(error) => {
                     tracing::warn!(election = %bid.seat(), %error, "the election cannot be watched; polling instead");
                     Box::pin(futures_util::stream::empty()) as Watch

@@ -285,6 +285,24 @@ fn a_waiting_candidate_hears_that_its_session_died() {
 }
 
 #[test]
+fn a_session_on_which_nobody_depends_is_left_to_expire() {
+    // SAFETY 21, I8: the win comes while the campaign stops and is refused; its session must not live on with the record.
+    let mut rig = Rig::new();
+    let from = rig.now;
+    let key = rig.start("seat", sessions());
+    let bid = rig.bid();
+    rig.poll(Happening::Tell(key, Input::Stop));
+    rig.elect(bid, Cover::Shared { session: SessionId(1), from, ttl: LEASE });
+    rig.core.commands();
+    let mut beats = 0;
+    for _ in 0..20 {
+        rig.pass(Duration::from_secs(1));
+        beats += rig.core.commands().iter().filter(|command| matches!(command, Command::Beat(..))).count();
+    }
+    assert_eq!(beats, 0);
+}
+
+#[test]
 fn resigning_one_election_leaves_its_session_to_the_others() {
     // SAFETY 21
     let mut rig = Rig::new();

@@ -90,8 +90,10 @@ impl Machine {
         if queued {
             return self.clear(TenureId::new(self.plan.nonce(), self.bids), pause, false, now, out);
         }
-        if held {
+        if held || !confirmed {
             out.push(Action::Emit(if confirmed { Note::Released } else { Note::ReleaseUnconfirmed }));
+        }
+        if held {
             if self.goal != Goal::Forever && !matches!(self.wish, Wish::Finish(_)) {
                 return self.finish(Finish::TenureEnded, out);
             }
