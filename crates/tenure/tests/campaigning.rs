@@ -70,7 +70,7 @@ async fn is_leader_does_not_block_during_a_hung_call_nor_inside_a_listener() {
     assert!(client.calls().of(Operation::Renew) > 0, "a renewal hangs");
     assert!(campaign.is_leader(), "and is_leader answers all the same");
     // SEEDS 17: the hung call loses leadership no later than the deadline, counted from the last good send.
-    world.pass(SECOND * 12);
+    world.pass(SECOND * 5);
     assert!(!campaign.is_leader());
     eventually("gained and lost were heard", || asked.load(Ordering::SeqCst) == 2);
 }
