@@ -93,10 +93,8 @@ impl Machine {
         if held || !confirmed {
             out.push(Action::Emit(if confirmed { Note::Released } else { Note::ReleaseUnconfirmed }));
         }
-        if held {
-            if self.goal != Goal::Forever && !matches!(self.wish, Wish::Finish(_)) {
-                return self.finish(Finish::TenureEnded, out);
-            }
+        if held && self.goal != Goal::Forever && !matches!(self.wish, Wish::Finish(_)) {
+            return self.finish(Finish::TenureEnded, out);
         }
         self.go_on(pause, now, random, out);
     }
