@@ -37,15 +37,15 @@ async fn main() -> Result<(), Error> {
     let mail = there.acquire("mail", "10.0.0.2".into(), TTL).await?.expect("the key is free");
 
     // The work of a leader: it has a token that is cancelled when leadership ends, and a guard that makes a release wait for it.
+    let guard = leadership.guard().expect("it leads");
     let work = tokio::spawn({
         let leadership = leadership.clone();
         async move {
-            let Some(_guard) = leadership.guard() else { return };
+            let _guard = guard;
             leadership.cancellation().cancelled().await;
             println!("The work on billing stops: {}.", leadership.ending().expect("it has ended"));
         }
     });
-    tokio::task::yield_now().await;
 
     // Loss is signalled, the work stops, the key is deleted, then release returns.
     here.release(&"billing").await?;

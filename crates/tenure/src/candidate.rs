@@ -106,7 +106,7 @@ impl Candidate {
             let message = "this candidate was set unhealthy, so it does not stand; set it healthy first";
             return Err(Error::new(ErrorKind::Closed, message).of_election(self.election()));
         }
-        let over = patience.map(|patience| self.timer(patience));
+        let over = patience.map(|patience| self.out_of(patience));
         let abandoned = Abandoned(Some(self.run(goal, patience, Vec::new())?));
         let published = abandoned.0.as_ref().expect("it was just put there");
         let tenure = published.until(|published| match published.leading() {
@@ -125,9 +125,10 @@ impl Candidate {
         Ok(Tenure::new(abandoned.keep(), tenure))
     }
 
-    /// Resolves after so long on this candidate's clock.
-    pub(crate) fn timer(&self, span: Duration) -> impl Future<Output = ()> + use<> {
-        self.inner.driver.timer(self.inner.clock.now().after(span))
+    /// Resolves a moment after so much patience on this candidate's clock: the campaign itself ends at it, and needs the help of this timer only
+    /// where a call hangs.
+    pub(crate) fn out_of(&self, patience: Duration) -> impl Future<Output = ()> + use<> {
+        self.inner.driver.timer(self.inner.clock.now().after(patience + self.timing().call_timeout() / 10))
     }
 
     pub(crate) fn run(

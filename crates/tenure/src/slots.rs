@@ -21,7 +21,7 @@ pub async fn first_free(candidates: &[Candidate], patience: Option<Duration>) ->
         return Err(Error::new(ErrorKind::InvalidConfig, "no office was named; give at least one candidate"));
     };
     let Some(patience) = patience else { return search(candidates, None).await };
-    let over = first.timer(patience);
+    let over = first.out_of(patience);
     tokio::select! {
         biased;
         found = search(candidates, Some(patience)) => found,
