@@ -3,13 +3,17 @@
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
 
-use crate::cargo::{cargo, describe, not_started};
+use crate::cargo::{cargo, describe, not_started, succeed};
 use crate::failure::Failure;
 use crate::step::step;
 use crate::test_report::TestReport;
 
 /// Runs all tests, or those that `filter` names; it goes to the test programs as it stands.
 pub(crate) fn run(filter: &[String]) -> Result<(), Failure> {
+    // Tests run the examples as the programs they are; told which targets to test, cargo would not build those.
+    let mut examples = cargo(["build", "--workspace", "--all-features", "--examples"]);
+    let what = describe(&examples);
+    step("examples", &what, || succeed(&mut examples))?;
     let programs = tested("tests", test_programs(), filter)?;
     let documentation = tested("doc tests", doc_tests(), filter)?;
     let all = programs + documentation;
@@ -38,7 +42,6 @@ fn test_programs() -> Command {
         "--lib",
         "--bins",
         "--tests",
-        "--examples",
         "--",
         "--include-ignored",
     ])
