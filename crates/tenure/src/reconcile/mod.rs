@@ -1,4 +1,4 @@
-//! The reconciliation loop of seed `elector`: it keeps what runs on this machine in step with an
+//! The reconciliation loop of `elector`: it keeps what runs on this machine in step with an
 //! election.
 //!
 //! A [`Source`] says what the election makes of this process ([`State`]), a [`Handler`] starts and

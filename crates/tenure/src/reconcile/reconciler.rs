@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Failure, Outcome, Policy};
 
-/// One of the three states of seed `elector`: of the election, as a [`Source`](super::Source) tells
+/// One of the three states of `elector`: of the election, as a [`Source`](super::Source) tells
 /// it, and of this process, as a [`Reconciler`] keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
