@@ -72,13 +72,16 @@ impl Campaign {
         self.published.last_error()
     }
 
-    /// Says whether this candidate is fit to lead; see [`Candidate::set_healthy`](crate::Candidate::set_healthy).
+    /// Says whether this candidate is fit to lead, in this campaign only; [`Candidate::set_healthy`](crate::Candidate::set_healthy) holds for
+    /// later ones too.
     pub fn set_healthy(&self, healthy: bool) {
         self.published.tell(Input::Health(healthy));
     }
 
     /// Gives up the office if held: work stops, the office is given up, then this returns. The campaign goes on; it sits out for one retry
     /// interval so that another can win. Does nothing when not leading.
+    ///
+    /// Work that no [guard](Leadership::guard) counts in is taken as stopped by whoever calls this: stop it first.
     pub async fn resign(&self) -> Result<(), Error> {
         match self.published.leading() {
             Some(tenure) => Leadership::new(self.published.clone(), tenure).given_up(Input::Resign).await,
@@ -87,7 +90,8 @@ impl Campaign {
     }
 
     /// Ends the campaign: work stops, the office is given up, the listeners have heard of it, then this returns. A listener that takes longer than
-    /// the grace is not waited for, and one may stop its own campaign. Stopping twice does nothing.
+    /// the grace is not waited for, and one may stop its own campaign. Stopping twice does nothing. Work that no
+    /// [guard](Leadership::guard) counts in is taken as stopped by whoever calls this.
     ///
     /// An error says that the store did not confirm the release; the office then falls vacant when the lease expires.
     pub async fn stop(&self) -> Result<(), Error> {
