@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::FencingToken;
-use crate::backend::{Held, TenureId};
+use crate::backend::{Held, Sight, TenureId};
 use crate::machine::Plan;
+use crate::mutant::{Mutant, planted};
 
 /// The holder of an office.
 ///
@@ -63,5 +64,55 @@ impl Incumbent {
     /// The advertised address, where it is text and not empty.
     pub fn address(&self) -> Option<&str> {
         std::str::from_utf8(&self.advertise).ok().filter(|text| !text.is_empty())
+    }
+}
+
+/// Turns what is seen of an office into what is shown of it. Answers overtake each other and stores are restored, but an observer never sees a
+/// token go back (I10): a holder whose token does is shown without one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Onlooker {
+    highest: Option<FencingToken>,
+}
+
+impl Onlooker {
+    /// What to show of this sight.
+    pub fn see(&mut self, sight: &Sight, token_base: u64) -> Option<Incumbent> {
+        let mut incumbent = Incumbent::seen(sight.held()?, token_base);
+        if incumbent.token < self.highest && !planted(Mutant::OldTokenShown) {
+            incumbent.token = None;
+        }
+        self.highest = self.highest.max(incumbent.token);
+        Some(incumbent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Expiry, Version};
+
+    fn sight(token: Option<u64>) -> Sight {
+        Sight::Held(Held {
+            version: Version::number(1),
+            tenure: None,
+            holder: "pod-1".into(),
+            token,
+            since: None,
+            advertise: Arc::default(),
+            asked_to_resign: false,
+            expiry: Expiry::Store { remaining: None },
+        })
+    }
+
+    #[test]
+    fn an_observer_never_sees_a_token_go_back() {
+        let mut onlooker = Onlooker::default();
+        let mut shown = |token| onlooker.see(&sight(token), 100).unwrap().token().map(FencingToken::get);
+        assert_eq!(shown(Some(7)), Some(107));
+        assert_eq!(shown(Some(7)), Some(107), "the same holder again");
+        assert_eq!(shown(Some(5)), None, "an answer that was overtaken, or a store that was restored");
+        assert_eq!(shown(None), None);
+        assert_eq!(shown(Some(8)), Some(108));
+        assert_eq!(onlooker.see(&Sight::Vacant(crate::backend::Vacancy::Free), 100), None);
     }
 }

@@ -1,7 +1,8 @@
 //! Planted faults: each removes one rule, so that the tests can be seen to fail without it.
 //!
 //! They are compiled only under `--cfg tenure_mutants`, which no ordinary build sets; without it [`planted`] is the constant `false`. With it, one
-//! is chosen at run time by the environment variable `TENURE_MUTANT`. `cargo xtask mutants` runs them all and demands that each is killed.
+//! is chosen at run time, by the environment variable `TENURE_MUTANT` or by a simulator that goes through them. `cargo xtask mutants` and
+//! `cargo xtask simulate` run them and demand that each is killed.
 
 macro_rules! mutants {
     ($($variant:ident, $name:literal, $rule:literal, $tests:literal;)*) => {
@@ -133,6 +134,7 @@ mutants! {
     MemorySessionEndKeeps, "memory-session-end-keeps", "SAFETY 21: a session ends all it carries", "memory::tests::sessions::a_session_ends_all_that_it_carries";
     MemorySessionUnlimited, "memory-session-unlimited", "SAFETY 21: at most 1,000 seats a session", "memory::tests::sessions::the_thousand_and_first_election_opens_a_further_session";
     MemoryHerdWoken, "memory-herd-woken", "DESIGN: only the next in line is told", "memory::tests::watching::only_the_next_in_line_is_told_that_the_office_is_its_own";
+    OldTokenShown, "old-token-shown", "I10: an observer never sees a token go back", "an_observer_never_sees_a_token_go_back";
     MemorySilentWatchEnd, "memory-silent-watch-end", "DESIGN: a watch never ends silently", "memory::tests::watching::a_watcher_that_does_not_read_is_told_that_it_lags";
 }
 
@@ -146,18 +148,34 @@ pub const fn planted(_: Mutant) -> bool {
 /// Whether this fault is planted.
 #[cfg(tenure_mutants)]
 pub fn planted(mutant: Mutant) -> bool {
-    chosen() == Some(mutant)
+    use std::sync::atomic::Ordering;
+    match CHOSEN.load(Ordering::Relaxed) {
+        UNDECIDED => {
+            plant(named_by_environment());
+            planted(mutant)
+        }
+        chosen => chosen == mutant as usize,
+    }
+}
+
+/// Plants one fault from now on, or none, whatever the environment says.
+#[cfg(tenure_mutants)]
+pub fn plant(mutant: Option<Mutant>) {
+    CHOSEN.store(mutant.map_or(NONE, |mutant| mutant as usize), std::sync::atomic::Ordering::Relaxed);
 }
 
 #[cfg(tenure_mutants)]
-fn chosen() -> Option<Mutant> {
-    use std::sync::OnceLock;
-    static CHOSEN: OnceLock<Option<Mutant>> = OnceLock::new();
-    *CHOSEN.get_or_init(|| {
-        let name = std::env::var("TENURE_MUTANT").ok().filter(|name| !name.is_empty() && name != "list")?;
-        let found = Mutant::ALL.iter().find(|(_, known, _, _)| *known == name);
-        Some(found.unwrap_or_else(|| panic!("TENURE_MUTANT={name} is not a planted mutant")).0)
-    })
+static CHOSEN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(UNDECIDED);
+#[cfg(tenure_mutants)]
+const UNDECIDED: usize = usize::MAX;
+#[cfg(tenure_mutants)]
+const NONE: usize = usize::MAX - 1;
+
+#[cfg(tenure_mutants)]
+fn named_by_environment() -> Option<Mutant> {
+    let name = std::env::var("TENURE_MUTANT").ok().filter(|name| !name.is_empty() && name != "list")?;
+    let found = Mutant::ALL.iter().find(|(_, known, _, _)| *known == name);
+    Some(found.unwrap_or_else(|| panic!("TENURE_MUTANT={name} is not a planted mutant")).0)
 }
 
 #[cfg(test)]

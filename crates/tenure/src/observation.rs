@@ -7,10 +7,11 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::sync::watch;
 
-use crate::backend::{Backend, Hint, Sight, Vacancies, Watch};
+use crate::backend::{Backend, Held, Hint, Sight, Vacancies, Watch};
 use crate::clock::AnyClock;
 use crate::driver::Driver;
-use crate::{Election, Error, FencingToken, Incumbent, Seat};
+use crate::incumbent::Onlooker;
+use crate::{Election, Error, Incumbent, Seat};
 
 /// Who holds an office, from now on. Only the newest matters: what changed twice between two readings is read once.
 #[derive(Debug)]
@@ -45,13 +46,13 @@ async fn observe(election: Election, interval: Duration, clock: AnyClock, seen: 
     let (backend, seat) = (election.backend(), election.name());
     let pushed = backend.traits().vacancies == Vacancies::Pushed;
     let mut watch: Option<Watch> = None;
-    let mut highest: Option<FencingToken> = None;
+    let mut onlooker = Onlooker::default();
     loop {
         if pushed && watch.is_none() {
             watch = armed(&**backend, seat).await;
         }
         match backend.inspect(seat).await {
-            Ok(sight) => publish(&election, &sight, &mut highest, &seen),
+            Ok(sight) => publish(&election, &sight, &mut onlooker, &seen),
             Err(error) => {
                 tracing::warn!(election = %seat, %error, "the election cannot be read; its last known holder stands")
             }
@@ -65,7 +66,7 @@ async fn observe(election: Election, interval: Duration, clock: AnyClock, seen: 
             () = seen.closed() => return,
             () = clock.wait_until(again) => {}
             hint = next_hint(&mut watch) => match hint {
-                Some(Hint::Seen(sight)) => publish(&election, &sight, &mut highest, &seen),
+                Some(Hint::Seen(sight)) => publish(&election, &sight, &mut onlooker, &seen),
                 Some(Hint::Lagged) | None => watch = None,
                 Some(_) => {}
             },
@@ -93,15 +94,11 @@ async fn next_hint(watch: &mut Option<Watch>) -> Option<Hint> {
     }
 }
 
-fn publish(election: &Election, sight: &Sight, highest: &mut Option<FencingToken>, seen: &Seen) {
-    let mut incumbent = sight.held().map(|held| Incumbent::seen(held, election.token_base()));
-    if let Some(incumbent) = &mut incumbent {
-        // I10: an observer never sees a token go back.
-        if incumbent.token < *highest && incumbent.token.is_some() {
-            tracing::error!(election = %election.name(), token = ?incumbent.token, ?highest, "fencing tokens went back: the store was restored or made anew");
-            incumbent.token = None;
-        }
-        *highest = (*highest).max(incumbent.token);
+fn publish(election: &Election, sight: &Sight, onlooker: &mut Onlooker, seen: &Seen) {
+    let incumbent = onlooker.see(sight, election.token_base());
+    let untold = incumbent.as_ref().is_some_and(|incumbent| incumbent.token().is_none());
+    if untold && let Some(Held { token: Some(token), .. }) = sight.held() {
+        tracing::error!(election = %election.name(), token, "fencing tokens went back: the store was restored or made anew");
     }
     seen.send_if_modified(|last| {
         let news = last.as_ref() != Some(&incumbent);

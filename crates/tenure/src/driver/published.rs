@@ -12,6 +12,7 @@ use super::shell::Driver;
 use crate::backend::{Expiry, Held, Sight, TenureId};
 use crate::clock::AnyClock;
 use crate::event::{Event, Feed};
+use crate::incumbent::Onlooker;
 use crate::listener::{Change, Listener};
 use crate::machine::{Finish, Input, Note, Plan, State, Term};
 use crate::mutant::{Mutant, planted};
@@ -57,6 +58,7 @@ struct More {
     feeds: Vec<Weak<Feed>>,
     listeners: Vec<Listener>,
     incumbent: Option<Incumbent>,
+    onlooker: Onlooker,
     error: Option<Error>,
     unconfirmed: bool,
 }
@@ -361,8 +363,8 @@ impl Published {
     }
 
     pub(super) fn seen(&self, sight: &Sight) {
-        let incumbent = sight.held().map(|held| Incumbent::seen(held, self.line.plan.token_base()));
         let mut status = self.status();
+        let incumbent = sight.held().and_then(|_| status.more().onlooker.see(sight, self.line.plan.token_base()));
         let known = status.more.as_ref().and_then(|more| more.incumbent.as_ref());
         if known == incumbent.as_ref() {
             return;
