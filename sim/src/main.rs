@@ -42,12 +42,7 @@ fn options() -> Result<Options, String> {
                 options.families = vec![known.ok_or_else(|| format!("there is no family {value:?}"))?];
             }
             "--faults" => {
-                options.faults = match value.as_str() {
-                    "all" => ("all", Faults::ALL),
-                    "none" => ("none", Faults::NONE),
-                    "beyond" => ("beyond", Faults::BEYOND),
-                    _ => return Err(format!("there are no faults {value:?}")),
-                };
+                options.faults = (value.clone().leak(), Faults::named(&value).ok_or("faults")?);
             }
             _ => return Err(format!("there is no option {option:?}")),
         }
@@ -63,7 +58,7 @@ fn check(options: &Options) -> ExitCode {
         let mut met = [0u64; Fact::ALL.len()];
         for seed in options.from..options.from + options.seeds {
             let history = run(seed, *family, options.faults.1);
-            for fact in Fact::ALL {
+            for fact in Fact::ALL.iter().copied() {
                 met[fact as usize] += u64::from(history.count(fact));
             }
             match history.violation() {
@@ -80,7 +75,7 @@ fn check(options: &Options) -> ExitCode {
         }
         let each = options.seeds as f64 / begin.elapsed().as_secs_f64();
         println!("{}: {} worlds, {each:.0} a second", family.name(), options.seeds);
-        for fact in Fact::ALL.into_iter().filter(|fact| met[*fact as usize] > 0) {
+        for fact in Fact::ALL.iter().copied().filter(|fact| met[*fact as usize] > 0) {
             println!("  {fact:?}: {}", met[fact as usize]);
         }
     }
@@ -92,15 +87,9 @@ fn check(options: &Options) -> ExitCode {
 fn replay(options: &Options) -> ExitCode {
     let mut broken = false;
     for family in &options.families {
-        let history = run(options.from, *family, options.faults.1);
-        println!("{} seed {}", family.name(), options.from);
-        for (time, line) in history.lines() {
-            println!("  {:>12.6} s  {line}", *time as f64 / 1e9);
-        }
-        if let Some(violation) = history.violation() {
-            broken = true;
-            println!("  {:>12.6} s  {} broken: {}", violation.time as f64 / 1e9, violation.invariant, violation.what);
-        }
+        let history = tenure_sim::tell(options.from, *family, options.faults.1);
+        println!("{}", history.tale.as_ref().unwrap().text());
+        broken |= history.is_violated();
     }
     if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

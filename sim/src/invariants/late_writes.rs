@@ -2,8 +2,7 @@
 //!
 //! Requests wander about long after anybody cares; what they carry must make them harmless.
 
-use super::{Invariant, Occurrence};
-use crate::store::Request;
+use super::{Invariant, Occurrence, Purpose};
 
 /// I6.
 pub(super) struct LateWrites;
@@ -14,14 +13,18 @@ impl Invariant for LateWrites {
     }
 
     fn check(&mut self, occurrence: &Occurrence<'_>) -> Result<(), String> {
-        let Occurrence::Applied { request, before, after } = occurrence else { return Ok(()) };
-        let (Request::Renew(bid, _) | Request::Withdraw(bid)) = request else { return Ok(()) };
+        let Occurrence::Applied { purpose, before, after } = occurrence else { return Ok(()) };
+        let tenure = match purpose {
+            Purpose::Renew(tenure) | Purpose::Withdraw(tenure) => *tenure,
+            Purpose::Look if before != after => return Err("a look changed the record".into()),
+            _ => return Ok(()),
+        };
         match before {
-            Some(holder) if holder.tenure != Some(bid.tenure()) && before != after => {
-                Err(format!("a late request of tenure {} changed the record of {:?}", bid.tenure(), holder.tenure))
+            Some(holder) if holder.tenure != Some(tenure) && before != after => {
+                Err(format!("a late request of tenure {tenure} changed the record of {:?}", holder.tenure))
             }
-            None if after.is_some_and(|after| after.tenure == Some(bid.tenure())) => {
-                Err(format!("a late request of tenure {} made a record", bid.tenure()))
+            None if after.is_some_and(|after| after.tenure == Some(tenure)) => {
+                Err(format!("a late request of tenure {tenure} made a record"))
             }
             _ => Ok(()),
         }

@@ -13,33 +13,79 @@ mod tokens_rise;
 use tenure::FencingToken;
 use tenure::backend::TenureId;
 
-use crate::store::{Request, Truth};
+use crate::store::Truth;
+
+/// What a world takes for granted; where it does not, some invariants cannot hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Assumptions {
+    /// Clock rates keep to their bound, and clocks neither step nor stand still.
+    pub clocks: bool,
+    /// Records change only through the store.
+    pub records: bool,
+    /// Older states are never restored.
+    pub no_restores: bool,
+    /// Every candidate settles for a whole lease.
+    pub settled: bool,
+}
+
+impl Assumptions {
+    /// Whether an invariant cannot be had in such a world. SAFETY 14: with settling, I1 holds also where records are removed.
+    pub fn excuse(&self, invariant: &str) -> bool {
+        match invariant.split(' ').next() {
+            Some("I1") => !self.clocks || (!self.records && !(self.settled && self.no_restores)),
+            Some("I4") => !self.clocks || !self.records,
+            _ => false,
+        }
+    }
+}
+
+/// What a call is for.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose {
+    /// To win.
+    Stand(TenureId),
+    /// To keep the office.
+    Renew(TenureId),
+    /// To give it up.
+    Withdraw(TenureId),
+    /// To see it.
+    Look,
+    /// A foreign program's.
+    Foreign,
+}
 
 /// Something that an invariant may object to.
 #[derive(Debug)]
 pub enum Occurrence<'a> {
-    /// A tenure began at a node.
+    /// A tenure began in a process.
     Began {
-        /// The node.
-        node: usize,
+        /// The process: a number that no later life of the node has.
+        process: usize,
         /// The tenure.
         tenure: TenureId,
         /// Its token.
         token: Option<FencingToken>,
-        /// Another node that believes at this instant.
-        rival: Option<usize>,
         /// Its deadline had passed already.
         late: bool,
+        /// The world is one in which tenures begin in the order in which they were won.
+        ordered: bool,
     },
-    /// A tenure ended at a node.
+    /// Somebody begins to believe while another does.
+    Overlap {
+        /// Who begins.
+        newcomer: &'a str,
+        /// Who still believes.
+        believer: &'a str,
+    },
+    /// A tenure ended in a process.
     Ended {
-        /// The node.
-        node: usize,
+        /// The process.
+        process: usize,
     },
-    /// The store applied a request.
+    /// A server applied a request.
     Applied {
-        /// The request.
-        request: &'a Request,
+        /// What it was sent for.
+        purpose: Purpose,
         /// Who held the office before.
         before: Option<Truth>,
         /// Who holds it now.
@@ -52,9 +98,18 @@ pub enum Occurrence<'a> {
         /// The tenures of those who believe.
         believers: &'a [TenureId],
     },
+    /// What a process shows of the holder to whoever observes it.
+    Shown {
+        /// The process.
+        process: usize,
+        /// The holder's token.
+        token: Option<FencingToken>,
+    },
+    /// The store lost numbers that it had given.
+    NumbersLost,
     /// The world is over.
     Closed {
-        /// Whether somebody leads.
+        /// Whether somebody leads, or has good reason not to.
         leads: bool,
         /// Updates that the fenced counter lost.
         lost: u64,
@@ -83,4 +138,20 @@ pub fn all() -> Vec<Box<dyn Invariant>> {
         Box::new(leader_in_the_end::LeaderInTheEnd),
         Box::new(observed_tokens::ObservedTokens::default()),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_cannot_be_had_is_excused() {
+        let inside = Assumptions { clocks: true, records: true, no_restores: true, settled: false };
+        assert!(all().iter().all(|invariant| !inside.excuse(invariant.name())));
+        let beyond = Assumptions { clocks: false, records: false, no_restores: false, settled: false };
+        let excused: Vec<_> = all().iter().map(|one| one.name()).filter(|name| beyond.excuse(name)).collect();
+        assert_eq!(excused, ["I1 one leader", "I4 belief before giveaway"]);
+        let settled = Assumptions { records: false, settled: true, ..inside };
+        assert!(!settled.excuse("I1 one leader"), "settling is for this");
+    }
 }

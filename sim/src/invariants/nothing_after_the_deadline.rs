@@ -1,4 +1,6 @@
 //! I5: nothing starts after the deadline.
+//!
+//! A process that wakes from a long stop finds its answers waiting; a win among them whose time is over must not be announced.
 
 use super::{Invariant, Occurrence};
 
@@ -12,8 +14,8 @@ impl Invariant for NothingAfterTheDeadline {
 
     fn check(&mut self, occurrence: &Occurrence<'_>) -> Result<(), String> {
         match occurrence {
-            Occurrence::Began { node, late: true, .. } => {
-                Err(format!("node-{node} begins a tenure whose deadline has passed"))
+            Occurrence::Began { tenure, late: true, .. } => {
+                Err(format!("tenure {tenure} begins when its deadline has passed"))
             }
             _ => Ok(()),
         }

@@ -1,11 +1,17 @@
 //! I10: observers never see a token go back.
+//!
+//! Answers overtake each other and stores are restored; whoever routes by what it is shown must never be led back to a former leader.
+
+use std::collections::BTreeMap;
+
+use tenure::FencingToken;
 
 use super::{Invariant, Occurrence};
 
 /// I10.
 #[derive(Default)]
 pub(super) struct ObservedTokens {
-    seen: u64,
+    highest: BTreeMap<usize, FencingToken>,
 }
 
 impl Invariant for ObservedTokens {
@@ -14,12 +20,10 @@ impl Invariant for ObservedTokens {
     }
 
     fn check(&mut self, occurrence: &Occurrence<'_>) -> Result<(), String> {
-        let Occurrence::Holds { truth: Some(truth), .. } = occurrence else { return Ok(()) };
-        let token = truth.token.unwrap_or(self.seen);
-        if token < self.seen {
-            return Err(format!("the store shows token {token} after {}", self.seen));
+        let Occurrence::Shown { process, token: Some(token) } = occurrence else { return Ok(()) };
+        match self.highest.insert(*process, *token) {
+            Some(highest) if *token < highest => Err(format!("an observer is shown token {token} after {highest}")),
+            _ => Ok(()),
         }
-        self.seen = token;
-        Ok(())
     }
 }

@@ -14,8 +14,8 @@ impl Invariant for OneLeader {
 
     fn check(&mut self, occurrence: &Occurrence<'_>) -> Result<(), String> {
         match occurrence {
-            Occurrence::Began { node, rival: Some(rival), .. } => {
-                Err(format!("node-{node} begins to lead while node-{rival} still believes"))
+            Occurrence::Overlap { newcomer, believer } => {
+                Err(format!("{newcomer} begins to lead while {believer} still believes"))
             }
             _ => Ok(()),
         }

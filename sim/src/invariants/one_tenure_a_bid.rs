@@ -1,6 +1,6 @@
 //! I7: an unknown outcome never makes two tenures.
 //!
-//! Every tenure has an id of its own and begins once; a node has one at a time.
+//! Every tenure has an id of its own and begins once; a process has one at a time.
 
 use std::collections::BTreeSet;
 
@@ -22,15 +22,15 @@ impl Invariant for OneTenureABid {
 
     fn check(&mut self, occurrence: &Occurrence<'_>) -> Result<(), String> {
         match occurrence {
-            Occurrence::Began { node, tenure, .. } => {
+            Occurrence::Began { process, tenure, .. } => {
                 if !self.begun.insert(*tenure) {
                     return Err(format!("tenure {tenure} began twice"));
                 }
-                if !self.leading.insert(*node) {
-                    return Err(format!("node-{node} began a tenure inside another"));
+                if !self.leading.insert(*process) {
+                    return Err(format!("tenure {tenure} began inside another of the same process"));
                 }
             }
-            Occurrence::Ended { node } => drop(self.leading.remove(node)),
+            Occurrence::Ended { process } => drop(self.leading.remove(process)),
             _ => {}
         }
         Ok(())

@@ -1,44 +1,118 @@
-//! Models of stores, one for each family of real ones. A model is a small synchronous state machine: what it is asked it applies at once, by its own
-//! clock, and says what it pushes to whom.
+//! Models of stores, one for each family of real ones. A model is a small synchronous state machine: what it is asked it applies at once, by the
+//! clock of the server that was asked, and says what it pushes to whom.
 
+mod claims;
+mod file;
+mod masters;
 mod register;
 mod session;
 mod ttl;
 
-use tenure::Moment;
-use tenure::backend::{AttemptId, Beat, Bid, Hint, SessionId, Sight, TenureId, Traits, Version};
-use tenure::machine::Outcome;
+use std::sync::Arc;
+use std::time::Duration;
 
+use tenure::Moment;
+use tenure::adapter::{Claim, Claimant, Look, RegisterRecord, Writing};
+use tenure::backend::{Beat, Bid, Hint, Renewal, SessionId, Sight, Standing, TenureId, Version};
+
+use crate::clock::DriftingClock;
+
+pub use claims::ClaimStore;
+pub use file::FileStore;
+pub use masters::Masters;
 pub use register::RegisterStore;
 pub use session::SessionStore;
 pub use ttl::TtlStore;
 
-/// What a client asks a store to do.
+/// What a client asks a server to do.
 #[derive(Clone, Debug)]
 pub enum Request {
-    /// Try to win.
-    Stand(Bid),
+    /// Try to win. Whole calls in one message are for stores in which they are one script or one transaction.
+    Stand(Bid, Moment),
     /// Extend the record with this version.
     Renew(Bid, Version),
     /// Remove every trace of the bid's tenure.
     Withdraw(Bid),
-    /// Read.
+    /// See who holds the office.
     Inspect,
-    /// Extend a session.
-    Beat(SessionId, AttemptId),
-    /// Push from now on.
-    Watch,
+    /// Extend a session; when that was sent, on the client's clock.
+    Beat(SessionId, Moment),
+
+    /// Read a register.
+    Read,
+    /// Write it, if it has this version.
+    Write(Option<Version>, Box<RegisterRecord>),
+
+    /// Insert a claim, if there is none.
+    Insert(Box<Claim<Claimant>>, Duration),
+    /// Swap one claim for another.
+    Swap(Box<(Claim<Claimant>, Claim<Claimant>)>, Duration),
+    /// Delete a claim.
+    Delete(Box<Claim<Claimant>>),
+    /// Look at the claim.
+    Look,
+    /// Draw a number.
+    Draw,
+
+    /// Take the lock of one master, and read its counter.
+    Lock(Lock),
+    /// Raise its counter to this token, if the lock is still of this nonce and the counter below it.
+    Raise(u64, u64),
+    /// Give the lock of this nonce more time.
+    Prolong(u64, Duration),
+    /// Remove the lock of this nonce.
+    Release(u64),
+    /// Remove every lock of a tenure.
+    Unlock(TenureId),
+    /// See whose lock it is.
+    Peek,
+
+    /// A foreign program's `SET NX PX` with this value.
+    SetIfAbsent(u64, Duration),
+    /// Its extension, if the value is still there.
+    ExtendIf(u64, Duration),
+    /// Its deletion, if the value is still there.
+    DeleteIf(u64),
 }
 
-/// What the store answers.
+/// A lock on one master.
+#[derive(Clone, Debug)]
+pub struct Lock {
+    /// A fresh number of the attempt.
+    pub nonce: u64,
+    /// The tenure it is for.
+    pub tenure: TenureId,
+    /// The candidate.
+    pub holder: Arc<str>,
+    /// How long it lasts.
+    pub ttl: Duration,
+}
+
+/// What a server answers.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// To a call of a campaign.
-    Outcome(Outcome),
+    /// To a bid.
+    Stood(Standing),
+    /// To a renewal.
+    Renewed(Renewal),
+    /// To a look.
+    Seen(Sight),
     /// To a heartbeat.
     Beat(Beat),
-    /// To nobody in particular.
-    Done,
+    /// To the read of a register.
+    Record(Option<Box<(RegisterRecord, Version)>>),
+    /// To its write.
+    Written(Writing),
+    /// To the look at a claim.
+    Claim(Look<Box<Claim<Claimant>>>),
+    /// To a draw.
+    Number(u64),
+    /// Whether it was done.
+    Done(bool),
+    /// The lock was taken; this is the counter.
+    Locked(u64),
+    /// The lock is another's: its holder, and what is left of it.
+    Taken(Option<(Lock, Duration)>),
 }
 
 /// Who holds the office, as the store itself knows it.
@@ -46,30 +120,58 @@ pub enum Reply {
 pub struct Truth {
     /// The holder's tenure; `None` for a foreign program's.
     pub tenure: Option<TenureId>,
-    /// Its number.
+    /// Its number, where the store knows it.
     pub token: Option<u64>,
 }
 
+/// The present, as every server's clock has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Present<'a> {
+    /// True time.
+    pub time: u64,
+    /// The servers' clocks.
+    pub clocks: &'a [DriftingClock],
+}
+
+impl Present<'_> {
+    /// What a server's clock shows.
+    pub fn at(&self, server: usize) -> Moment {
+        self.clocks[server].local(self.time)
+    }
+}
+
+/// A push: to one client, or to everybody who watches.
+pub type Push = (Option<usize>, Hint);
+
 /// A store model.
 pub trait Store {
-    /// What kind of store it is.
-    fn traits(&self) -> Traits;
+    /// Applies a client's request at a server's present.
+    fn apply(&mut self, now: Moment, server: usize, client: usize, request: &Request) -> Reply;
 
-    /// Applies a request of a client at the store's own present. `sent` is the client's clock when it was sent, for sessions.
-    fn apply(&mut self, now: Moment, client: usize, sent: Moment, request: &Request) -> Reply;
+    /// Who holds the office now.
+    fn truth(&mut self, present: &Present<'_>) -> Option<Truth>;
 
-    /// Who holds the office at the store's present.
-    fn truth(&mut self, now: Moment) -> Option<Truth>;
+    /// What is to be pushed since the last call.
+    fn pushes(&mut self) -> Vec<Push>;
 
-    /// What is seen of it.
-    fn sight(&mut self, now: Moment) -> Sight;
-
-    /// What is to be pushed since the last call, to whom. `None`: to everybody who watches.
-    fn pushes(&mut self) -> Vec<(Option<usize>, Hint)>;
-
-    /// When the store itself does something next: a record or a session expires.
-    fn next_expiry(&self) -> Moment;
+    /// When a record or a session expires next, in true time.
+    fn next_expiry(&self, present: &Present<'_>) -> u64;
 
     /// The record is deleted behind everybody's back.
     fn remove(&mut self);
+
+    /// A server starts again, or another replica leads: nothing that was acknowledged is lost, and leases may be counted anew.
+    fn restart(&mut self, present: &Present<'_>, server: usize);
+
+    /// All data is gone, counters included.
+    fn wipe(&mut self);
+
+    /// A copy to restore later. One that is restored is another incarnation, where the store can tell.
+    fn backup(&self) -> Box<dyn Store>;
+
+    /// A client's process died; only a store on the same host can know.
+    fn died(&mut self, _: usize) {}
+
+    /// What was restored is told apart from what it was.
+    fn restored(&mut self, _incarnation: u64) {}
 }

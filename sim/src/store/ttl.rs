@@ -1,165 +1,246 @@
 //! A store that expires keys, as Redis and NATS do.
 
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 
 use tenure::Moment;
 use tenure::backend::{
-    Bid, Cover, Expiry, Grant, Held, Hint, Promise, Renewal, Sight, Standing, TenureId, Traits, Vacancies, Vacancy,
-    Version,
+    Bid, Cover, Expiry, Grant, Held, Hint, Incarnation, Renewal, Sight, Standing, TenureId, Vacancy, Version,
 };
-use tenure::machine::Outcome;
 
-use super::{Reply, Request, Store, Truth};
+use super::{Present, Push, Reply, Request, Store, Truth};
 
-/// One key with a TTL and a counter that outlives it.
-#[derive(Debug)]
+/// One key with a TTL, and a counter that outlives it.
+#[derive(Clone, Debug)]
 pub struct TtlStore {
     record: Option<Record>,
     writes: u64,
     counter: u64,
-    /// What it grants whatever is asked, as a NATS bucket does.
-    granting: Option<Duration>,
-    pushes: Vec<(Option<usize>, Hint)>,
+    kind: Kind,
+    incarnation: u64,
+    pushes: Vec<Push>,
 }
 
-#[derive(Debug)]
+/// Which real store it is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Grants what is asked; numbers are the greater of the last + 1 and the server's microseconds (SAFETY 18).
+    Redis,
+    /// Grants what the bucket has; numbers are the stream's, and start again with it, which its creation time shows.
+    Bucket(Duration),
+}
+
+#[derive(Clone, Debug)]
 struct Record {
-    tenure: TenureId,
-    holder: std::sync::Arc<str>,
+    holder: Holder,
     version: u64,
-    token: u64,
     expiry: Moment,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Holder {
+    Ours { tenure: TenureId, name: Arc<str>, token: u64 },
+    Foreign(u64),
+}
+
 impl TtlStore {
-    /// A store that grants what is asked, or always this.
-    pub fn new(granting: Option<Duration>) -> Self {
-        TtlStore { record: None, writes: 0, counter: 0, granting, pushes: Vec::new() }
+    /// A store like Redis.
+    pub fn redis() -> Self {
+        TtlStore::new(Kind::Redis)
+    }
+
+    /// A store like a NATS bucket that grants this.
+    pub fn bucket(ttl: Duration) -> Self {
+        TtlStore::new(Kind::Bucket(ttl))
+    }
+
+    fn new(kind: Kind) -> Self {
+        TtlStore { record: None, writes: 0, counter: 0, kind, incarnation: 1, pushes: Vec::new() }
     }
 
     fn expire(&mut self, now: Moment) {
         if self.record.as_ref().is_some_and(|record| now >= record.expiry) {
-            self.record = None;
-            self.pushes.push((None, Hint::Vacant));
+            self.vacate();
         }
     }
 
+    fn vacate(&mut self) {
+        self.record = None;
+        self.pushes.push((None, Hint::Vacant));
+    }
+
+    fn is_of(&self, tenure: TenureId) -> bool {
+        matches!(&self.record, Some(Record { holder: Holder::Ours { tenure: holder, .. }, .. }) if *holder == tenure)
+    }
+
+    fn is_foreign(&self, value: u64) -> bool {
+        matches!(&self.record, Some(Record { holder: Holder::Foreign(holder), .. }) if *holder == value)
+    }
+
     fn grant(&self, bid: &Bid) -> Grant {
-        let record = self.record.as_ref().expect("granted after it was written");
+        let Some(Record { holder: Holder::Ours { tenure, token, .. }, version, .. }) = &self.record else {
+            unreachable!("granted after it was written");
+        };
         Grant {
-            tenure: record.tenure,
-            version: Version::number(record.version),
-            token: Some(record.token),
-            incarnation: None,
-            cover: Cover::Own { ttl: self.ttl(bid) },
+            tenure: *tenure,
+            version: Version::number(*version),
+            token: Some(*token),
+            incarnation: matches!(self.kind, Kind::Bucket(_)).then(|| Incarnation::new(self.incarnation)),
+            cover: Cover::Own { ttl: self.ttl(bid.lease()) },
             over: Vacancy::Free,
             asked_to_resign: false,
         }
     }
 
-    fn ttl(&self, bid: &Bid) -> Duration {
-        self.granting.unwrap_or(bid.lease())
+    fn ttl(&self, asked: Duration) -> Duration {
+        match self.kind {
+            Kind::Redis => asked,
+            Kind::Bucket(ttl) => ttl,
+        }
     }
 
-    fn extend(&mut self, bid: &Bid, now: Moment) {
-        let ttl = self.ttl(bid);
+    fn put(&mut self, holder: Holder, ttl: Duration, now: Moment) {
         self.writes += 1;
-        let version = self.writes;
-        if let Some(record) = &mut self.record {
-            record.version = version;
-            record.expiry = now.after(ttl);
+        self.record = Some(Record { holder, version: self.writes, expiry: now.after(self.ttl(ttl)) });
+    }
+
+    fn extend(&mut self, ttl: Duration, now: Moment) {
+        if let Some(record) = self.record.take() {
+            self.put(record.holder, ttl, now);
+        }
+    }
+
+    fn next_number(&self, now: Moment) -> u64 {
+        match self.kind {
+            Kind::Redis => (self.counter + 1).max(now.as_nanos() / 1_000),
+            // The sequence of the write that follows.
+            Kind::Bucket(_) => self.writes + 1,
         }
     }
 
     fn stand(&mut self, bid: &Bid, now: Moment) -> Standing {
-        match &self.record {
-            Some(record) if record.tenure == bid.tenure() => {
-                self.extend(bid, now);
-                Standing::Elected(self.grant(bid))
-            }
-            Some(_) => Standing::Held(self.sight(now)),
-            None => {
-                self.counter += 1;
-                self.record = Some(Record {
-                    tenure: bid.tenure(),
-                    holder: bid.shared_name(),
-                    version: 0,
-                    token: self.counter,
-                    expiry: now,
-                });
-                self.extend(bid, now);
-                Standing::Elected(self.grant(bid))
-            }
+        if self.is_of(bid.tenure()) {
+            self.extend(bid.lease(), now);
+        } else if self.record.is_some() {
+            return Standing::Held(self.sight(now));
+        } else {
+            let token = self.next_number(now);
+            self.counter = token;
+            self.put(Holder::Ours { tenure: bid.tenure(), name: bid.shared_name(), token }, bid.lease(), now);
         }
+        Standing::Elected(self.grant(bid))
     }
 
     fn renew(&mut self, bid: &Bid, version: &Version, now: Moment) -> Renewal {
-        match &self.record {
-            Some(record) if Version::number(record.version) == *version => {
-                self.extend(bid, now);
-                Renewal::Extended(self.grant(bid))
-            }
-            _ => Renewal::Mismatch(self.sight(now)),
+        let matches = self.record.as_ref().is_some_and(|record| Version::number(record.version) == *version);
+        if matches && self.is_of(bid.tenure()) {
+            self.extend(bid.lease(), now);
+            return Renewal::Extended(self.grant(bid));
         }
+        Renewal::Mismatch(self.sight(now))
+    }
+
+    fn sight(&self, now: Moment) -> Sight {
+        let Some(Record { holder, version, expiry }) = &self.record else { return Sight::Vacant(Vacancy::Free) };
+        let (tenure, name, token) = match holder {
+            Holder::Ours { tenure, name, token } => (Some(*tenure), name.clone(), Some(*token)),
+            Holder::Foreign(_) => (None, "locker".into(), None),
+        };
+        Sight::Held(Held {
+            version: Version::number(*version),
+            tenure,
+            holder: name,
+            token,
+            since: None,
+            advertise: Arc::default(),
+            asked_to_resign: false,
+            expiry: Expiry::Store { remaining: Some(expiry.since(now)) },
+        })
     }
 }
 
 impl Store for TtlStore {
-    fn traits(&self) -> Traits {
-        let mut traits = Traits::new(Promise::Fenced);
-        traits.vacancies = Vacancies::Pushed;
-        traits
-    }
-
-    fn apply(&mut self, now: Moment, _: usize, _: Moment, request: &Request) -> Reply {
+    fn apply(&mut self, now: Moment, _: usize, _: usize, request: &Request) -> Reply {
         self.expire(now);
-        Reply::Outcome(match request {
-            Request::Stand(bid) => Outcome::Stood(self.stand(bid, now)),
-            Request::Renew(bid, version) => Outcome::Renewed(self.renew(bid, version, now)),
+        match request {
+            Request::Stand(bid, _) => Reply::Stood(self.stand(bid, now)),
+            Request::Renew(bid, version) => Reply::Renewed(self.renew(bid, version, now)),
             Request::Withdraw(bid) => {
-                if self.record.as_ref().is_some_and(|record| record.tenure == bid.tenure()) {
-                    self.record = None;
-                    self.pushes.push((None, Hint::Vacant));
+                if self.is_of(bid.tenure()) {
+                    self.vacate();
                 }
-                Outcome::Withdrew
+                Reply::Done(true)
             }
-            Request::Inspect => Outcome::Inspected(self.sight(now)),
-            Request::Beat(..) | Request::Watch => return Reply::Done,
-        })
-    }
-
-    fn truth(&mut self, now: Moment) -> Option<Truth> {
-        self.expire(now);
-        self.record.as_ref().map(|record| Truth { tenure: Some(record.tenure), token: Some(record.token) })
-    }
-
-    fn sight(&mut self, now: Moment) -> Sight {
-        self.expire(now);
-        match &self.record {
-            None => Sight::Vacant(Vacancy::Free),
-            Some(record) => Sight::Held(Held {
-                version: Version::number(record.version),
-                tenure: Some(record.tenure),
-                holder: record.holder.clone(),
-                token: Some(record.token),
-                since: None::<SystemTime>,
-                advertise: std::sync::Arc::default(),
-                asked_to_resign: false,
-                expiry: Expiry::Store { remaining: Some(record.expiry.since(now)) },
-            }),
+            Request::Inspect => Reply::Seen(self.sight(now)),
+            Request::SetIfAbsent(value, ttl) => {
+                let free = self.record.is_none();
+                if free {
+                    self.put(Holder::Foreign(*value), *ttl, now);
+                }
+                Reply::Done(free)
+            }
+            Request::ExtendIf(value, ttl) => {
+                let ours = self.is_foreign(*value);
+                if ours {
+                    self.extend(*ttl, now);
+                }
+                Reply::Done(ours)
+            }
+            Request::DeleteIf(value) => {
+                let ours = self.is_foreign(*value);
+                if ours {
+                    self.vacate();
+                }
+                Reply::Done(ours)
+            }
+            other => unreachable!("{other:?} is not for this store"),
         }
     }
 
-    fn pushes(&mut self) -> Vec<(Option<usize>, Hint)> {
+    fn truth(&mut self, present: &Present<'_>) -> Option<Truth> {
+        self.expire(present.at(0));
+        Some(match &self.record.as_ref()?.holder {
+            Holder::Ours { tenure, token, .. } => Truth { tenure: Some(*tenure), token: Some(*token) },
+            Holder::Foreign(_) => Truth { tenure: None, token: None },
+        })
+    }
+
+    fn pushes(&mut self) -> Vec<Push> {
         std::mem::take(&mut self.pushes)
     }
 
-    fn next_expiry(&self) -> Moment {
-        self.record.as_ref().map_or(Moment::NEVER, |record| record.expiry)
+    fn next_expiry(&self, present: &Present<'_>) -> u64 {
+        self.record.as_ref().map_or(u64::MAX, |record| present.clocks[0].time_of(record.expiry))
     }
 
     fn remove(&mut self) {
-        self.record = None;
-        self.pushes.push((None, Hint::Vacant));
+        self.vacate();
+    }
+
+    fn restart(&mut self, present: &Present<'_>, _: usize) {
+        let now = present.at(0);
+        self.expire(now);
+        if let (Kind::Bucket(ttl), Some(record)) = (self.kind, &mut self.record) {
+            record.expiry = now.after(ttl);
+        }
+        self.pushes.push((None, Hint::Lagged));
+    }
+
+    fn wipe(&mut self) {
+        (self.record, self.counter) = (None, 0);
+        if self.kind != Kind::Redis {
+            self.writes = 0;
+            self.incarnation += 1_000;
+        }
+        self.pushes.push((None, Hint::Lagged));
+    }
+
+    fn backup(&self) -> Box<dyn Store> {
+        Box::new(self.clone())
+    }
+
+    fn restored(&mut self, incarnation: u64) {
+        self.incarnation = incarnation;
+        self.pushes.push((None, Hint::Lagged));
     }
 }

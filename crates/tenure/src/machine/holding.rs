@@ -475,7 +475,9 @@ impl Machine {
             }
             // SAFETY 21: a waiting candidate whose session died withdraws, and a win that is still under way counts for nothing.
             Phase::Seeking(seeking) if (seeking.session.is_some()) && !planted(Mutant::PhantomWin) => {
-                self.clear_bid(Pause::None, now, out);
+                // The store may still know a session that is over by our own clock, and answer every bid with it: not at once again.
+                let pause = if planted(Mutant::LostSessionUnpaced) { Pause::None } else { Pause::Backoff };
+                self.clear_bid(pause, now, out);
             }
             _ => {}
         }

@@ -204,8 +204,20 @@ fn a_waiting_candidate_whose_session_died_withdraws() {
         let phantom = elected(Grant { cover: covered(0.0), ..grant(bid, 2) });
         rig.step(1.6, Input::Answer { attempt: stale, outcome: phantom }).is_nothing();
         rig.answer(1.7, Outcome::Withdrew);
+        let next = rig.wakes_at();
+        rig.step_at(next, Input::Wake);
         assert_ne!(rig.standing(), bid);
     }
+}
+
+#[test]
+fn a_candidate_whose_session_died_does_not_stand_at_once_again() {
+    // A store whose clock is slower, or that gave every session its full time again, answers with the very session that is over here.
+    let mut rig = queued();
+    rig.step(1.5, Input::CoverLost);
+    rig.answer(1.7, Outcome::Withdrew);
+    rig.idle();
+    assert!(rig.wakes_at() > at(1.8), "a bid after every answer would flood the store");
 }
 
 #[test]

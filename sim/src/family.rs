@@ -1,0 +1,149 @@
+//! The families of stores: which model, which client, who else takes part.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::Backend;
+use tenure::backend::{Promise, Traits, Vacancies};
+
+use crate::client::{self, Wire};
+use crate::store::{ClaimStore, FileStore, Masters, RegisterStore, SessionStore, Store, TtlStore};
+
+/// A kind of store, named for the best known of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Keys with a TTL, expiry pushed.
+    Redis,
+    /// The same, shared with programs that lock it by `SET NX PX`.
+    RedisShared,
+    /// Keys whose TTL the bucket decides, numbered by their stream.
+    Nats,
+    /// Three functions on a TTL store; the library's adapter does the rest. Nothing is pushed.
+    TtlStore,
+    /// Sessions and a queue.
+    Etcd,
+    /// Sessions and a queue; the server negotiates the session.
+    ZooKeeper,
+    /// Conditional writes, pushed; the library's adapter does the rest.
+    Kubernetes,
+    /// The same, shared with client-go.
+    KubernetesShared,
+    /// Conditional writes, polled; the library's adapter does the rest. Object stores are the same.
+    DynamoDb,
+    /// A locked file on one host, with a lock that dies with its process.
+    File,
+    /// Five independent masters.
+    Redlock,
+}
+
+/// Foreign programs that take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peers {
+    /// None.
+    None,
+    /// `SET NX PX` lockers.
+    Lockers,
+    /// client-go.
+    ClientGo,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: [Family; 11] = [
+        Family::Redis,
+        Family::RedisShared,
+        Family::Nats,
+        Family::TtlStore,
+        Family::Etcd,
+        Family::ZooKeeper,
+        Family::Kubernetes,
+        Family::KubernetesShared,
+        Family::DynamoDb,
+        Family::File,
+        Family::Redlock,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Redis => "redis",
+            Family::RedisShared => "redis-shared",
+            Family::Nats => "nats",
+            Family::TtlStore => "ttl-store",
+            Family::Etcd => "etcd",
+            Family::ZooKeeper => "zookeeper",
+            Family::Kubernetes => "kubernetes",
+            Family::KubernetesShared => "kubernetes-shared",
+            Family::DynamoDb => "dynamodb",
+            Family::File => "file",
+            Family::Redlock => "redlock",
+        }
+    }
+
+    /// The family of a name.
+    pub fn named(name: &str) -> Option<Family> {
+        Family::ALL.into_iter().find(|family| family.name() == name)
+    }
+
+    /// A store without any record.
+    pub fn store(self) -> Box<dyn Store> {
+        match self {
+            Family::Redis | Family::RedisShared => Box::new(TtlStore::redis()),
+            Family::Nats => Box::new(TtlStore::bucket(Duration::from_secs(20))),
+            Family::TtlStore => Box::new(ClaimStore::default()),
+            Family::Etcd => Box::new(SessionStore::etcd()),
+            Family::ZooKeeper => Box::new(SessionStore::zookeeper()),
+            Family::Kubernetes | Family::KubernetesShared => Box::new(RegisterStore::new(true)),
+            Family::DynamoDb => Box::new(RegisterStore::new(false)),
+            Family::File => Box::new(FileStore::default()),
+            Family::Redlock => Box::new(Masters::new(self.servers())),
+        }
+    }
+
+    /// A client of it.
+    pub fn client(self, wire: Wire) -> Arc<dyn Backend> {
+        match self {
+            Family::Kubernetes | Family::KubernetesShared => client::register(wire, true),
+            Family::DynamoDb => client::register(wire, false),
+            Family::TtlStore => client::claims(wire),
+            Family::Redlock => client::redlock(wire, self.servers()),
+            _ => client::direct(wire, self.traits()),
+        }
+    }
+
+    fn traits(self) -> Traits {
+        let mut traits = Traits::new(Promise::Fenced);
+        traits.vacancies = Vacancies::Pushed;
+        if matches!(self, Family::Etcd | Family::ZooKeeper) {
+            (traits.queues, traits.shares_sessions) = (true, true);
+        }
+        if self == Family::File {
+            (traits.contenders_judge, traits.names_releases) = (true, true);
+        }
+        traits
+    }
+
+    /// How many servers there are, each with a clock of its own.
+    pub fn servers(self) -> usize {
+        if self == Family::Redlock { 5 } else { 1 }
+    }
+
+    /// Who else takes part.
+    pub fn peers(self) -> Peers {
+        match self {
+            Family::RedisShared => Peers::Lockers,
+            Family::KubernetesShared => Peers::ClientGo,
+            _ => Peers::None,
+        }
+    }
+
+    /// Whether all of it is on one host, with one clock.
+    pub fn is_one_host(self) -> bool {
+        self == Family::File
+    }
+
+    /// Whether its tokens survive that all its data is lost, because they are never below its clock.
+    pub fn tokens_survive_wipes(self) -> bool {
+        matches!(self, Family::Redis | Family::RedisShared | Family::TtlStore | Family::File)
+    }
+}

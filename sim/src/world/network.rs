@@ -1,0 +1,195 @@
+//! Messages on their way: delayed, lost, doubled, overtaking each other; and what the store pushes.
+
+use tenure::backend::{Hint, Renewal, Standing};
+
+use super::{Event, LATEST, LIVES, Message, Sender, World};
+use crate::client::Asked;
+use crate::history::Fact;
+use crate::invariants::{Occurrence, Purpose};
+use crate::store::{Present, Reply};
+
+impl World {
+    pub(super) fn send(&mut self, node: usize, asked: Asked, purpose: Purpose) {
+        let Asked { id, server, request } = asked;
+        let life = self.nodes[node].life;
+        // Some clients give up an answer by themselves, and their caller hears of it; others wait for ever.
+        if !self.calm && self.rng.below(2) == 0 {
+            let patience = self.rng.between(500_000_000, 6_000_000_000);
+            self.schedule(patience, Event::Replies(node, life, id, None));
+        }
+        self.post(Message { from: Sender::Node { node, life, id }, server, request, purpose });
+    }
+
+    pub(super) fn post(&mut self, message: Message) {
+        let (lane, server) = (self.lane(message.from), message.server);
+        self.history.say(self.time, lane, || format!("asks server-{server}: {}", words(&message.request)));
+        let Some(way) = self.way() else {
+            self.lost(lane, self.server_lane(server), || words(&message.request));
+            return;
+        };
+        if let Some(other) = self.doubled() {
+            self.schedule_arrival(other, message.clone());
+        }
+        self.schedule_arrival(way, message);
+    }
+
+    fn schedule_arrival(&mut self, way: u64, message: Message) {
+        self.schedule(way, Event::Arrives(Box::new(message)));
+    }
+
+    pub(super) fn arrives(&mut self, message: Message) {
+        let Message { from, server, request, purpose } = message;
+        if self.down[server] {
+            self.lost(self.lane(from), self.server_lane(server), || words(&request));
+            return;
+        }
+        let client = match from {
+            Sender::Node { node, life, .. } => node * LIVES + life as usize,
+            Sender::Foreign { peer, .. } => usize::MAX - peer,
+        };
+        let World { store, clocks, time, .. } = self;
+        let present = Present { time: *time, clocks };
+        let before = store.truth(&present);
+        let reply = store.apply(present.at(server), server, client, &request);
+        let after = store.truth(&present);
+        self.history.check(self.time, &Occurrence::Applied { purpose, before, after });
+        let server_lane = self.server_lane(server);
+        let to = self.lane(from);
+        if let Some(tale) = &mut self.history.tale {
+            let line = format!("answers {}: {}", tale.lanes[to], reply_words(&reply));
+            tale.say(self.time, server_lane, line);
+        }
+        self.store_changed();
+        let Some(way) = self.way() else {
+            self.lost_after_commit(&reply, purpose);
+            self.lost(server_lane, to, || reply_words(&reply));
+            return;
+        };
+        // A client takes the first answer to a request; what is doubled on the way back it never sees.
+        self.schedule(way, match from {
+            Sender::Node { node, life, id } => Event::Replies(node, life, id, Some(Box::new(reply))),
+            Sender::Foreign { peer, call } => Event::ForeignHears(peer, call, Box::new(reply)),
+        });
+    }
+
+    fn lost_after_commit(&mut self, reply: &Reply, purpose: Purpose) {
+        match (purpose, reply) {
+            (Purpose::Stand(_), Reply::Stood(Standing::Elected(_))) => self.history.note(Fact::WinLostAfterCommit),
+            (Purpose::Stand(_), Reply::Done(true) | Reply::Written(_)) => self.history.note(Fact::WinLostAfterCommit),
+            (Purpose::Renew(_), Reply::Renewed(Renewal::Extended(_)) | Reply::Done(true) | Reply::Written(_)) => {
+                self.history.note(Fact::RenewalLostAfterCommit);
+            }
+            (_, Reply::Beat(_)) => self.history.note(Fact::RenewalLostAfterCommit),
+            _ => {}
+        }
+    }
+
+    pub(super) fn watches(&mut self, node: usize, on: bool) {
+        self.nodes[node].watch += 1;
+        self.nodes[node].watching = on;
+        if on {
+            let (life, watch) = (self.nodes[node].life, self.nodes[node].watch);
+            // A subscription is a connection: it stands after a while, or breaks and says so.
+            let hint = if self.is_lost() { Hint::Lagged } else { Hint::Armed };
+            let way = self.ordinary_way();
+            self.schedule(way, Event::Hinted(node, life, watch, Box::new(hint)));
+        }
+    }
+
+    /// Something may have changed in the store: who holds the office is checked against who believes, and watchers are told.
+    pub(super) fn store_changed(&mut self) {
+        let World { store, clocks, time, .. } = self;
+        let truth = store.truth(&Present { time: *time, clocks });
+        let believers = self.believers();
+        self.history.check(self.time, &Occurrence::Holds { truth, believers: &believers });
+        for (whom, hint) in self.store.pushes() {
+            for node in 0..self.nodes.len() {
+                let watches = self.nodes[node].watching && whom.is_none_or(|client| client / LIVES == node);
+                if !watches {
+                    continue;
+                }
+                let (life, watch) = (self.nodes[node].life, self.nodes[node].watch);
+                // A push is never lost in silence: where it does not come, the stream breaks.
+                let hint = if self.is_lost() { Hint::Lagged } else { hint.clone() };
+                let way = self.ordinary_way();
+                self.schedule(way, Event::Hinted(node, life, watch, Box::new(hint)));
+            }
+        }
+        let next = self.store.next_expiry(&self.present()).max(self.time + 1);
+        if next < self.store_wake {
+            self.store_wake = next;
+            self.schedule_at(next, Event::StoreExpires(next));
+        }
+    }
+
+    /// How long a message takes; `None`: it is lost.
+    fn way(&mut self) -> Option<u64> {
+        if self.calm {
+            return Some(self.rng.between(200_000, 2_000_000));
+        }
+        if self.rng.chance(self.faults.loss) { None } else { Some(self.some_way()) }
+    }
+
+    /// The way of a second copy, if there is one.
+    fn doubled(&mut self) -> Option<u64> {
+        if self.calm || !self.rng.chance(self.faults.duplication) {
+            return None;
+        }
+        self.history.note(Fact::MessageDoubled);
+        Some(self.some_way())
+    }
+
+    fn some_way(&mut self) -> u64 {
+        if !self.rng.chance(self.faults.late) {
+            return self.ordinary_way();
+        }
+        let latest = LATEST.saturating_sub(self.time).min(self.faults.lateness);
+        self.rng.between(200_000, latest)
+    }
+
+    fn ordinary_way(&mut self) -> u64 {
+        let longest = if self.calm { 2_000_000 } else { self.faults.delay };
+        self.rng.between(200_000, longest)
+    }
+
+    fn is_lost(&mut self) -> bool {
+        !self.calm && self.rng.chance(self.faults.loss)
+    }
+
+    fn lost(&mut self, from: usize, to: usize, what: impl FnOnce() -> String) {
+        self.history.note(Fact::MessageLost);
+        if let Some(tale) = &mut self.history.tale {
+            let line = format!("LOST on the way from {} to {}: {}", tale.lanes[from], tale.lanes[to], what());
+            tale.say(self.time, from, line.clone());
+            tale.lost.push((self.time, from, to, line));
+        }
+    }
+
+    fn lane(&self, from: Sender) -> usize {
+        match from {
+            Sender::Node { node, .. } => node,
+            Sender::Foreign { peer, .. } => self.nodes.len() + peer,
+        }
+    }
+
+    pub(super) fn server_lane(&self, server: usize) -> usize {
+        self.nodes.len() + self.foreign.len() + server
+    }
+}
+
+fn words(request: &crate::store::Request) -> String {
+    shortened(format!("{request:?}"))
+}
+
+fn reply_words(reply: &Reply) -> String {
+    shortened(format!("{reply:?}"))
+}
+
+/// A line that fits a screen; what a bid carries of its plan is the same in all.
+fn shortened(text: String) -> String {
+    const LONGEST: usize = 160;
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
