@@ -7,6 +7,8 @@ use tenure::Backend;
 use tenure::backend::{Promise, Traits, Vacancies};
 
 use crate::client::{self, Wire};
+use crate::faults::Faults;
+use crate::history::Fact;
 use crate::store::{ClaimStore, FileStore, Masters, RegisterStore, SessionStore, Store, TtlStore};
 
 /// A kind of store, named for the best known of its kind.
@@ -145,5 +147,44 @@ impl Family {
     /// Whether its tokens survive that all its data is lost, because they are never below its clock.
     pub fn tokens_survive_wipes(self) -> bool {
         matches!(self, Family::Redis | Family::RedisShared | Family::TtlStore | Family::File)
+    }
+
+    /// In so many worlds everything has happened that can.
+    pub const ENOUGH: u64 = 1_000;
+
+    /// What must be met in some of many worlds with these faults; else they prove nothing. Faults that were not asked for owe nothing.
+    pub fn expects(self, faults: &Faults) -> Vec<Fact> {
+        let mut facts = vec![];
+        let mut when = |asked: bool, more: &[Fact]| {
+            if asked {
+                facts.extend_from_slice(more);
+            }
+        };
+        let everything = faults.loss > 0 && faults.late > 0 && faults.between_pauses > 0 && faults.between_crashes > 0;
+        let sessions = matches!(self, Family::Etcd | Family::ZooKeeper);
+        when(faults.loss > 0, &[Fact::MessageLost, Fact::RenewalLostAfterCommit]);
+        when(faults.loss > 0 && self != Family::Redlock, &[Fact::WinLostAfterCommit]);
+        when(faults.duplication > 0, &[Fact::MessageDoubled]);
+        when(faults.between_pauses > 0, &[Fact::Paused]);
+        when(faults.between_crashes > 0, &[Fact::Crashed, Fact::LeaderChanged]);
+        when(faults.between_restarts > 0, &[Fact::ServerRestarted]);
+        when(faults.between_deeds > 0, &[Fact::Resigned, Fact::Restarted, Fact::Unfit, Fact::Withdrawn, Fact::Settled]);
+        when(faults.between_removals > 0, &[Fact::Removed]);
+        when(faults.between_wipes > 0, &[Fact::Wiped]);
+        when(faults.between_restores > 0, &[Fact::Restored]);
+        when(faults.between_clock_faults > 0, &[Fact::ClockStepped, Fact::Overlapped]);
+        when(faults.break_records(), &[Fact::Overlapped, Fact::Deposed]);
+        when(faults.between_wipes > 0 && !self.tokens_survive_wipes(), &[Fact::TokenRefused]);
+        when(everything, &[Fact::Expired, Fact::LateWrite, Fact::UnfencedUpdateLost, Fact::LateWriterRefused]);
+        when(everything && !sessions, &[Fact::RenewalFailed]);
+        when(everything && sessions, &[Fact::SessionLost]);
+        let contenders_judge =
+            matches!(self, Family::Kubernetes | Family::KubernetesShared | Family::DynamoDb | Family::File);
+        when(everything && contenders_judge, &[Fact::Displaced]);
+        when(faults.between_deeds > 0 && contenders_judge, &[Fact::SettleSkipped]);
+        when(faults.between_crashes > 0 && self == Family::File, &[Fact::DeadDisplaced]);
+        when(self.peers() != Peers::None, &[Fact::ForeignLed]);
+        when(everything && self.peers() == Peers::Lockers, &[Fact::ForeignLingered]);
+        facts
     }
 }

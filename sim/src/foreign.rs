@@ -27,6 +27,8 @@ pub struct Foreign {
     pub clock: DriftingClock,
     /// Whether it counts its lease from the instant before sending, and gives up in time. Those who do not linger beside the next leader.
     pub careful: bool,
+    /// Until when, in true time, nothing of it reaches the server, nor the other way round.
+    pub cut_off: u64,
     /// Its name.
     pub name: String,
     peers: Peers,
@@ -53,8 +55,6 @@ enum Stage {
 impl Foreign {
     /// How often it tries and renews.
     pub const PACE: Duration = Duration::from_secs(2);
-    /// After how long it gives a call up.
-    const PATIENCE: Duration = Duration::from_secs(3);
 
     /// A candidate of this kind.
     pub fn new(peers: Peers, name: String, clock: DriftingClock, careful: bool) -> Self {
@@ -62,6 +62,7 @@ impl Foreign {
             clock,
             careful,
             name,
+            cut_off: 0,
             peers,
             lease: Duration::from_secs(15),
             value: 0,
@@ -84,9 +85,14 @@ impl Foreign {
         self.calls
     }
 
+    /// After how long it gives a call up; client-go takes half of its RenewDeadline.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(if self.peers == Peers::ClientGo { 5 } else { 3 })
+    }
+
     /// Its clock ticks.
     pub fn ticks(&mut self, now: Moment, rng: &mut Rng) -> Doing {
-        if self.call.is_some_and(|(_, sent)| now.since(sent) < Self::PATIENCE) {
+        if self.call.is_some_and(|(_, sent)| now.since(sent) < self.patience()) {
             return Doing::default();
         }
         let ask = match self.peers {
@@ -101,7 +107,7 @@ impl Foreign {
 
     /// An answer comes; one that it does not wait for any more it never hears.
     pub fn hears(&mut self, call: u64, reply: &Reply, now: Moment, rng: &mut Rng) -> Doing {
-        let Some((_, sent)) = self.call.filter(|(id, sent)| *id == call && now.since(*sent) < Self::PATIENCE) else {
+        let Some((_, sent)) = self.call.filter(|(id, sent)| *id == call && now.since(*sent) < self.patience()) else {
             return Doing::default();
         };
         self.call = None;

@@ -191,9 +191,20 @@ impl History {
         }
     }
 
-    /// The store lost numbers that it had given: what its tokens are compared with begins again.
-    pub(crate) fn numbers_lost(&mut self, time: u64) {
-        self.check(time, &Occurrence::NumbersLost);
+    /// Somebody asks the store again and again without a pause.
+    pub(crate) fn flooded(&mut self, time: u64) {
+        let what = "candidates ask the store without a pause".to_owned();
+        self.violation.get_or_insert(Violation { invariant: "cost: no flood", time, what });
+    }
+
+    /// Records were changed behind the store's back; where it lost numbers that it had given, what its tokens are compared with begins again.
+    pub(crate) fn tampered(&mut self, time: u64, numbers_lost: bool) {
+        self.check(time, &Occurrence::Tampered { numbers_lost });
+    }
+
+    /// Nothing tells the store's numbers from those that it lost: its data is gone, and the clock that they follow was set back.
+    pub(crate) fn numbers_are_void(&mut self) {
+        self.assumptions.numbers = false;
     }
 
     /// A line of the tale, if it is told.

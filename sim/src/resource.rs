@@ -10,6 +10,8 @@ use crate::history::Fact;
 pub struct Resource {
     fence: u64,
     fenced: u64,
+    /// Whose the last update of the fenced counter is.
+    writer: u64,
     unfenced: u64,
     /// Writes to the fenced counter that undid another's.
     pub lost: u64,
@@ -35,9 +37,11 @@ impl Resource {
             return Some(if undone { Fact::UnfencedUpdateLost } else { Fact::LateWriterRefused });
         }
         self.fence = token.get();
-        if fenced != self.fenced {
+        // Two tenures with one token no fence can tell apart: that is I2's concern.
+        if fenced != self.fenced && self.writer != token.get() {
             self.lost += 1;
         }
+        self.writer = token.get();
         self.fenced = fenced + 1;
         undone.then_some(Fact::UnfencedUpdateLost)
     }

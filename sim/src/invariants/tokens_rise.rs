@@ -1,8 +1,8 @@
 //! I2: tokens rise with every tenure that the store has in office, and none is used twice.
 //!
 //! A resource tells leaders apart by their tokens alone. The order is that of the store's grants: where two can believe at once, one may hear of its
-//! grant after the next has begun, and the fence refuses it. A store that loses its numbers begins again; a process that remembers does not
-//! (SAFETY 14, 18).
+//! grant after the next has begun, and the fence refuses it. A store that loses its numbers begins a new age; a process that remembers does
+//! not (SAFETY 14, 18).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,9 +14,44 @@ use super::{Invariant, Occurrence};
 /// I2.
 #[derive(Default)]
 pub(super) struct TokensRise {
+    /// How often the store lost its numbers.
+    age: u32,
+    /// In which age a tenure was first in office; its holder may hear of it in a later one, or win again what was lost.
+    won: BTreeMap<TenureId, u32>,
+    /// A record was changed behind the store's back: a late copy of the holder's own bid may make another.
+    tampered: bool,
     holder: Option<(TenureId, u64)>,
-    used: BTreeSet<FencingToken>,
+    used: BTreeSet<(u32, FencingToken)>,
     remembered: BTreeMap<usize, FencingToken>,
+}
+
+impl TokensRise {
+    fn holds(&mut self, tenure: TenureId, token: u64, believed: bool) -> Result<(), String> {
+        match self.holder.replace((tenure, token)) {
+            Some((last, highest)) if token < highest || (last != tenure && token == highest) => {
+                Err(format!("the store has token {token} in office after {highest}"))
+            }
+            // A bid that was withdrawn can come late and win for nobody; nobody may believe in it.
+            Some((last, highest)) if last == tenure && token != highest && believed && !self.tampered => {
+                Err(format!("the token of tenure {tenure} changed from {highest} to {token}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn began(&mut self, process: usize, tenure: TenureId, token: FencingToken, ordered: bool) -> Result<(), String> {
+        let first = self.won.get(&tenure).copied().unwrap_or(self.age);
+        if let Some((_, highest)) = self.used.last().filter(|(_, highest)| ordered && token < *highest) {
+            return Err(format!("tenure {tenure} leads with token {token} after {highest}"));
+        }
+        if !(first..=self.age).any(|age| self.used.insert((age, token))) {
+            return Err(format!("tenure {tenure} leads with token {token}, which was used before"));
+        }
+        match self.remembered.insert(process, token) {
+            Some(last) if token <= last => Err(format!("a process leads with token {token} after it led with {last}")),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Invariant for TokensRise {
@@ -26,34 +61,19 @@ impl Invariant for TokensRise {
 
     fn check(&mut self, occurrence: &Occurrence<'_>) -> Result<(), String> {
         match occurrence {
-            Occurrence::Holds { truth: Some(truth), .. } => {
-                let (Some(tenure), Some(token)) = (truth.tenure, truth.token) else { return Ok(()) };
-                match self.holder.replace((tenure, token)) {
-                    Some((last, highest)) if last != tenure && token <= highest => {
-                        Err(format!("the store has token {token} in office after {highest}"))
-                    }
-                    Some((last, highest)) if last == tenure && token != highest => {
-                        Err(format!("the token of tenure {tenure} changed from {highest} to {token}"))
-                    }
-                    _ => Ok(()),
-                }
+            Occurrence::Holds { truth: Some(truth), believers } => {
+                let Some(tenure) = truth.tenure else { return Ok(()) };
+                self.won.entry(tenure).or_insert(self.age);
+                truth.token.map_or(Ok(()), |token| self.holds(tenure, token, believers.contains(&tenure)))
             }
             Occurrence::Began { process, tenure, token: Some(token), ordered, .. } => {
-                if let Some(highest) = self.used.last().filter(|highest| *ordered && *token < **highest) {
-                    return Err(format!("tenure {tenure} leads with token {token} after {highest}"));
-                }
-                if !self.used.insert(*token) {
-                    return Err(format!("tenure {tenure} leads with token {token}, which was used before"));
-                }
-                match self.remembered.insert(*process, *token) {
-                    Some(last) if *token <= last => {
-                        Err(format!("a process leads with token {token} after it led with {last}"))
-                    }
-                    _ => Ok(()),
-                }
+                self.began(*process, *tenure, *token, *ordered)
             }
-            Occurrence::NumbersLost => {
-                (self.holder, self.used) = (None, BTreeSet::new());
+            Occurrence::Tampered { numbers_lost } => {
+                self.tampered = true;
+                if *numbers_lost {
+                    (self.age, self.holder) = (self.age + 1, None);
+                }
                 Ok(())
             }
             _ => Ok(()),

@@ -20,6 +20,7 @@ pub struct FileStore {
     term: u64,
     /// Processes that died: their locks are free.
     dead: BTreeSet<usize>,
+    dead_displaced: u32,
     pushes: Vec<Push>,
 }
 
@@ -87,6 +88,8 @@ impl FileStore {
             Some(holder) if holder.tenure == bid.tenure() => {}
             Some(_) if bid.displace() != Some(&Version::number(self.version)) => return Standing::Held(self.look()),
             _ => {
+                let dead = |holder: &Holder| holder.mortal && self.dead.contains(&holder.process);
+                self.dead_displaced += u32::from(self.holder.as_ref().is_some_and(dead));
                 if let (None, Some(by)) = (&self.holder, self.released_by) {
                     over = Vacancy::Released { by };
                 }
@@ -152,7 +155,7 @@ impl Store for FileStore {
     fn restart(&mut self, _: &Present<'_>, _: usize) {}
 
     fn wipe(&mut self) {
-        (self.holder, self.released_by, self.version, self.term) = (None, None, 0, 0);
+        (self.holder, self.released_by, self.term) = (None, None, 0);
         self.pushes.push((None, Hint::Lagged));
     }
 
@@ -168,7 +171,12 @@ impl Store for FileStore {
         }
     }
 
-    fn restored(&mut self, _: u64) {
+    fn dead_displaced(&self) -> u32 {
+        self.dead_displaced
+    }
+
+    fn restored(&mut self, incarnation: u64) {
+        self.version += incarnation;
         self.pushes.push((None, Hint::Lagged));
     }
 }

@@ -172,6 +172,11 @@ pub trait Store {
     /// A client's process died; only a store on the same host can know.
     fn died(&mut self, _: usize) {}
 
+    /// How many dead holders were displaced before their lease was over.
+    fn dead_displaced(&self) -> u32 {
+        0
+    }
+
     /// What was restored is told apart from what it was.
     fn restored(&mut self, _incarnation: u64) {}
 }

@@ -93,7 +93,9 @@ impl SessionStore {
         if self.queue.iter().any(|entry| entry.session == session && bid.tenure().is_earlier_than(entry.tenure)) {
             return Standing::Held(self.sight());
         }
-        self.drop_entries(|entry| entry.session == session && entry.tenure != bid.tenure());
+        // The place is the one under the session that the answer names: an entry of this very tenure under a session that is dead to its client
+        // would go with that one, while the client beats for the other.
+        self.drop_entries(|entry| (entry.session == session) != (entry.tenure == bid.tenure()));
         self.revision += 1;
         if !self.queue.iter().any(|entry| entry.tenure == bid.tenure()) {
             let (tenure, holder, created) = (bid.tenure(), bid.shared_name(), self.revision);

@@ -241,6 +241,7 @@ impl Store for TtlStore {
 
     fn restored(&mut self, incarnation: u64) {
         self.incarnation = incarnation;
+        self.writes += incarnation;
         self.pushes.push((None, Hint::Lagged));
     }
 }

@@ -69,15 +69,16 @@ impl World {
                 self.history.note(Fact::Removed);
                 self.tell_of_the_store("the record is deleted by hand");
                 self.store.remove();
+                self.history.tampered(self.time, false);
                 self.store_changed();
             }
             Mishap::Wipe => {
                 self.history.note(Fact::Wiped);
                 self.tell_of_the_store("all data is lost");
                 self.store.wipe();
-                if !self.family.tokens_survive_wipes() || self.set_back {
-                    self.history.numbers_lost(self.time);
-                }
+                self.wiped = true;
+                self.history.tampered(self.time, !self.family.tokens_survive_wipes());
+                self.void_numbers();
                 self.store_changed();
             }
             Mishap::Backup => self.backup = Some(self.store.backup()),
@@ -94,8 +95,14 @@ impl World {
         self.restores += 1;
         self.store.restored(1_000_000 + self.restores);
         // What was given since is forgotten, also by a store whose numbers follow its clock: a record of then is in office again.
-        self.history.numbers_lost(self.time);
+        self.history.tampered(self.time, true);
         self.store_changed();
+    }
+
+    fn void_numbers(&mut self) {
+        if self.family.tokens_survive_wipes() && self.wiped && self.set_back {
+            self.history.numbers_are_void();
+        }
     }
 
     fn pause(&mut self, clock_stops: bool) {
@@ -231,7 +238,10 @@ impl World {
         let hour = 3_600_000_000_000;
         let by = if self.rng.below(2) == 0 { hour } else { -hour };
         self.history.note(Fact::ClockStepped);
-        self.set_back |= by < 0;
+        if by < 0 {
+            self.set_back = true;
+            self.void_numbers();
+        }
         let lane = self.server_lane(server);
         self.history.say(self.time, lane, || format!("its clock is set by {} s", by / 1_000_000_000));
         let time = self.time;

@@ -21,7 +21,7 @@ use crate::clock::DriftingClock;
 use crate::family::{Family, Peers};
 use crate::faults::Faults;
 use crate::foreign::Foreign;
-use crate::history::History;
+use crate::history::{Fact, History};
 use crate::invariants::{Assumptions, Occurrence, Purpose};
 use crate::resource::Resource;
 use crate::rng::Rng;
@@ -36,6 +36,8 @@ const FAULTS_END: u64 = 70_000_000_000;
 const LATEST: u64 = FAULTS_END + 5_000_000_000;
 /// Its end.
 pub const END: u64 = 120_000_000_000;
+/// So many events has no world in which everybody keeps a sensible pace; an ordinary one has a few thousand.
+const FLOOD: u64 = 60_000;
 /// How many candidates there are.
 pub const CANDIDATES: usize = 5;
 /// There is one backend in a node.
@@ -109,6 +111,7 @@ pub struct World {
     backup: Option<Box<dyn Store>>,
     /// A server's clock was set back: numbers that follow it may not survive a wipe.
     set_back: bool,
+    wiped: bool,
     restores: u64,
     /// Every candidate waits for longer than any lease before it leads.
     settled: bool,
@@ -133,6 +136,7 @@ impl World {
         let assumptions = Assumptions {
             clocks: !faults.break_clocks(),
             records: !faults.break_records(),
+            numbers: family != Family::Redlock || faults.between_wipes + faults.between_restores == 0,
             no_restores: faults.between_restores == 0,
             settled,
         };
@@ -153,6 +157,7 @@ impl World {
             store_wake: u64::MAX,
             backup: None,
             set_back: false,
+            wiped: false,
             restores: 0,
             settled,
             foreign_led: 0,
@@ -195,6 +200,10 @@ impl World {
                 break;
             }
             self.time = time;
+            if self.order > FLOOD {
+                self.history.flooded(time);
+                break;
+            }
             let event = self.events[slot].take().expect("an event is due once");
             self.free.push(slot);
             self.happen(event);
@@ -204,6 +213,9 @@ impl World {
         // A foreign program comes and goes as it likes.
         let foreign = self.time < self.foreign_led + FOREIGN_TURN;
         let refused = self.nodes.iter().any(|node| node.refuses);
+        for _ in 0..self.store.dead_displaced() {
+            self.history.note(Fact::DeadDisplaced);
+        }
         let (leads, lost) = (believes || foreign || refused, self.resource.lost);
         if !self.history.is_violated() {
             self.history.check(self.time, &Occurrence::Closed { leads, lost });

@@ -104,12 +104,15 @@ impl World {
     }
 
     fn foreign_does(&mut self, peer: usize, doing: Doing) {
-        if let Some(request) = doing.ask {
+        if let Some(request) = doing.ask.filter(|_| self.foreign[peer].cut_off <= self.time) {
             let from = Sender::Foreign { peer, call: self.foreign[peer].call() };
             self.post(Message { from, server: 0, request, purpose: Purpose::Foreign });
         }
         if doing.begins {
             self.history.note(Fact::ForeignLed);
+            if !self.calm && self.rng.below(2) == 0 {
+                self.foreign[peer].cut_off = self.time + 30_000_000_000;
+            }
             let lane = self.nodes.len() + peer;
             self.history.say(self.time, lane, || "leads".into());
             let rival = (0..self.nodes.len()).find(|node| self.nodes[*node].believes(self.time));

@@ -71,7 +71,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// bid and answer [`Standing::Queued`]; there is one entry a session and seat:
     /// a later bid of the same incarnation replaces it, an earlier one that comes late never does
     /// ([`TenureId::is_earlier_than`]), for the office may be held by then. A session whose time is over by *this process's* clock is dead to it,
-    /// whatever the store still knows of it: bids are made under another.
+    /// whatever the store still knows of it: bids are made under another. The place that an answer speaks of is one under the session that it
+    /// names; an entry of the same tenure under a former session is none.
     fn stand<'a>(&'a self, bid: &'a Bid, attempt: Attempt) -> Answer<'a, Standing>;
 
     /// Extends the record by a full lease if its version is still `version`, and writes nothing otherwise. Never creates a record.
