@@ -166,6 +166,7 @@ impl Family {
         when(faults.loss > 0 && self != Family::Redlock, &[Fact::WinLostAfterCommit]);
         when(faults.duplication > 0, &[Fact::MessageDoubled]);
         when(faults.between_pauses > 0, &[Fact::Paused]);
+        when(faults.between_partitions > 0, &[Fact::Partitioned]);
         when(faults.between_crashes > 0, &[Fact::Crashed, Fact::LeaderChanged]);
         when(faults.between_restarts > 0, &[Fact::ServerRestarted]);
         when(faults.between_deeds > 0, &[Fact::Resigned, Fact::Restarted, Fact::Unfit, Fact::Withdrawn, Fact::Settled]);

@@ -7,14 +7,18 @@ pub struct Faults {
     pub loss: u32,
     /// A message arrives twice, at two times.
     pub duplication: u32,
-    /// The longest ordinary way of a message.
+    /// The longest ordinary way of a message; some nodes have slower links, up to what calls are given.
     pub delay: u64,
+    /// Nodes with slower links, in parts per million.
+    pub slow: u32,
     /// A message takes very long.
     pub late: u32,
     /// The longest of those.
     pub lateness: u64,
     /// Mean time between pauses of a process; 0 for none, as in all that follow.
     pub between_pauses: u64,
+    /// Mean time between partitions of a process from the servers, one way or both.
+    pub between_partitions: u64,
     /// Mean time between crashes of a process.
     pub between_crashes: u64,
     /// Mean time between deeds of a user: resignations, ends and beginnings of campaigns, failing health.
@@ -34,8 +38,8 @@ pub struct Faults {
 }
 
 /// Every kind of fault by its name on the command line.
-pub const KINDS: [&str; 12] = [
-    "loss", "duplication", "delay", "pauses", "crashes", "deeds", "restarts", "drift", "clocks", "removals", "wipes",
+pub const KINDS: [&str; 13] = [
+    "loss", "duplication", "delay", "pauses", "partitions", "crashes", "deeds", "restarts", "drift", "clocks", "removals", "wipes",
     "restores",
 ];
 
@@ -48,9 +52,11 @@ impl Faults {
         loss: 0,
         duplication: 0,
         delay: 2_000_000,
+        slow: 0,
         late: 0,
         lateness: 0,
         between_pauses: 0,
+        between_partitions: 0,
         between_crashes: 0,
         between_deeds: 0,
         between_restarts: 0,
@@ -66,9 +72,11 @@ impl Faults {
         loss: 30_000,
         duplication: 20_000,
         delay: 40_000_000,
+        slow: 400_000,
         late: 30_000,
         lateness: 20_000_000_000,
         between_pauses: 12_000_000_000,
+        between_partitions: 16_000_000_000,
         between_crashes: 18_000_000_000,
         between_deeds: 15_000_000_000,
         between_restarts: 30_000_000_000,
@@ -117,8 +125,11 @@ impl Faults {
         match kind {
             "loss" => self.loss = all.loss,
             "duplication" => self.duplication = all.duplication,
-            "delay" => (self.delay, self.late, self.lateness) = (all.delay, all.late, all.lateness),
+            "delay" => {
+                (self.delay, self.slow, self.late, self.lateness) = (all.delay, all.slow, all.late, all.lateness);
+            }
             "pauses" => self.between_pauses = all.between_pauses,
+            "partitions" => self.between_partitions = all.between_partitions,
             "crashes" => self.between_crashes = all.between_crashes,
             "deeds" => self.between_deeds = all.between_deeds,
             "restarts" => self.between_restarts = all.between_restarts,

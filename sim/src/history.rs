@@ -49,6 +49,8 @@ facts! {
     MessageDoubled,
     /// A node was stopped for a while.
     Paused,
+    /// A node and the servers could not reach each other, or one could not reach the other.
+    Partitioned,
     /// A node died.
     Crashed,
     /// A campaign was ended and begun again in the same process.

@@ -9,6 +9,7 @@ pub mod faults;
 pub mod foreign;
 pub mod history;
 pub mod invariants;
+pub mod killers;
 pub mod picture;
 pub mod resource;
 pub mod rng;

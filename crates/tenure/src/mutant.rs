@@ -1,5 +1,7 @@
 //! Planted faults: each removes one rule, so that the tests can be seen to fail without it.
 //!
+//! A mutant without a test of its own is one of the simulated world: simulation kills it.
+//!
 //! They are compiled only under `--cfg tenure_mutants`, which no ordinary build sets; without it [`planted`] is the constant `false`. With it, one
 //! is chosen at run time, by the environment variable `TENURE_MUTANT` or by a simulator that goes through them. `cargo xtask mutants` and
 //! `cargo xtask simulate` run them and demand that each is killed.
@@ -135,6 +137,7 @@ mutants! {
     MemorySessionUnlimited, "memory-session-unlimited", "SAFETY 21: at most 1,000 seats a session", "memory::tests::sessions::the_thousand_and_first_election_opens_a_further_session";
     MemoryHerdWoken, "memory-herd-woken", "DESIGN: only the next in line is told", "memory::tests::watching::only_the_next_in_line_is_told_that_the_office_is_its_own";
     LostSessionUnpaced, "lost-session-unpaced", "DESIGN: a store that answers with a dead session is not flooded", "a_candidate_whose_session_died_does_not_stand_at_once_again";
+    ClientRetries, "client-retries", "SAFETY 9: no client repeats a write that is not idempotent", "";
     OldTokenShown, "old-token-shown", "I10: an observer never sees a token go back", "an_observer_never_sees_a_token_go_back";
     MemorySilentWatchEnd, "memory-silent-watch-end", "DESIGN: a watch never ends silently", "memory::tests::watching::a_watcher_that_does_not_read_is_told_that_it_lags";
 }

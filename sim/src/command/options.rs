@@ -17,7 +17,7 @@ Runs elections in simulated worlds and checks the invariants in each. A seed, a 
   --family NAMES   some of: redis, redis-shared, nats, ttl-store, etcd, zookeeper, kubernetes, kubernetes-shared, dynamodb, file,
                    redlock, with commas between them [all]
   --faults WORD    none; all: whatever the rules assume can happen; clocks, records: beyond that, in clocks or in records; beyond: both;
-                   or some of: loss, duplication, delay, pauses, crashes, deeds, restarts, drift, clocks, removals, wipes, restores [all]
+                   or some of: loss, duplication, delay, pauses, partitions, crashes, deeds, restarts, drift, clocks, removals, wipes, restores [all]
   --threads N      [one a core]
   --pictures DIR   where pictures of broken worlds go [target/sim]
 

@@ -2,7 +2,8 @@
 
 use tenure::machine::{Ending, Goal, Input};
 
-use super::{Event, LIVES, World};
+use super::node::Node;
+use super::{Event, FAULTS_END, LIVES, World};
 use crate::history::Fact;
 use crate::store::FileStore;
 
@@ -10,6 +11,7 @@ use crate::store::FileStore;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mishap {
     Pause,
+    Partition,
     Crash,
     Deed,
     Restart,
@@ -22,8 +24,9 @@ pub(super) enum Mishap {
 }
 
 impl Mishap {
-    pub(super) const ALL: [Mishap; 9] = [
+    pub(super) const ALL: [Mishap; 10] = [
         Mishap::Pause,
+        Mishap::Partition,
         Mishap::Crash,
         Mishap::Deed,
         Mishap::Restart,
@@ -40,6 +43,7 @@ impl World {
         let faults = &self.faults;
         let mean = match mishap {
             Mishap::Pause => faults.between_pauses,
+            Mishap::Partition => faults.between_partitions,
             Mishap::Crash => faults.between_crashes,
             Mishap::Deed => faults.between_deeds,
             Mishap::Restart => faults.between_restarts,
@@ -61,6 +65,7 @@ impl World {
         }
         match mishap {
             Mishap::Pause => self.pause(false),
+            Mishap::Partition => self.partition(),
             Mishap::Crash => self.crash(),
             Mishap::Deed => self.deed(),
             Mishap::Restart => self.server_restarts(),
@@ -134,6 +139,21 @@ impl World {
         }
     }
 
+    /// The leader more often than others: it has more to lose.
+    fn partition(&mut self) {
+        let leader = (0..self.nodes.len()).find(|node| self.nodes[*node].leads(self.time));
+        let node = leader.filter(|_| self.rng.below(2) > 0).unwrap_or_else(|| self.some_node());
+        let until = (self.time + self.rng.between(1_000_000_000, 40_000_000_000)).min(FAULTS_END);
+        self.nodes[node].cut = [(until, 0), (0, until), (until, until)][self.rng.below(3) as usize];
+        self.history.note(Fact::Partitioned);
+        let (to, from) = self.nodes[node].cut;
+        self.history.say(self.time, node, || match (to, from) {
+            (0, _) => "hears nothing from the servers".into(),
+            (_, 0) => "nothing of it reaches the servers".into(),
+            _ => "is cut off from the servers".into(),
+        });
+    }
+
     fn crash(&mut self) {
         let node = self.some_node();
         if !self.nodes[node].up {
@@ -173,8 +193,9 @@ impl World {
         }
         let old = &self.nodes[node];
         let (clock, timing, life, remains) = (old.clock, old.timing.clone(), old.life, old.remains);
-        self.nodes[node] = self.process(node, clock, timing, life);
-        self.nodes[node].remains = remains;
+        let (latency, cut) = (old.latency, old.cut);
+        let revived = self.process(node, clock, timing, life);
+        self.nodes[node] = Node { remains, latency, cut, ..revived };
         self.history.say(self.time, node, || "starts again".into());
         self.tell(node, Input::Start { goal: Goal::Forever, patience: None });
     }

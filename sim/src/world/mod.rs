@@ -169,7 +169,8 @@ impl World {
         for node in 0..CANDIDATES {
             let clock = if family.is_one_host() { world.clocks[0] } else { drifting(&mut world.rng, faults) };
             let timing = world.timing(mixed, settled);
-            let node = world.process(node, clock, timing, 0);
+            let mut node = world.process(node, clock, timing, 0);
+            node.latency = world.latency();
             world.nodes.push(node);
         }
         if family.peers() != Peers::None {
@@ -245,6 +246,11 @@ impl World {
         Arc::new(builder.build().expect("safe durations"))
     }
 
+    /// Slow links are where the instant before sending and that after receiving lie apart; a call and its answer still come in time.
+    fn latency(&mut self) -> u64 {
+        if self.rng.chance(self.faults.slow) { [400_000_000, 1_400_000_000][self.rng.below(2) as usize] } else { self.faults.delay }
+    }
+
     fn process(&mut self, node: usize, clock: DriftingClock, timing: Arc<Timing>, life: u32) -> Node {
         let wire = Wire::default();
         let backend = self.family.client(wire.clone());
@@ -268,6 +274,8 @@ impl World {
             up: true,
             frozen: None,
             inbox: Vec::new(),
+            latency: self.faults.delay,
+            cut: (0, 0),
             wake: 0,
             watch: 0,
             watching: false,

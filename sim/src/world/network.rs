@@ -1,12 +1,13 @@
 //! Messages on their way: delayed, lost, doubled, overtaking each other; and what the store pushes.
 
 use tenure::backend::{Hint, Renewal, Standing};
+use tenure::mutant::{Mutant, planted};
 
-use super::{Event, LATEST, LIVES, Message, Sender, World};
+use super::{Event, LATEST, LIVES, Message, Node, Sender, World};
 use crate::client::Asked;
 use crate::history::Fact;
 use crate::invariants::{Occurrence, Purpose};
-use crate::store::{Present, Reply};
+use crate::store::{Present, Reply, Request};
 
 impl World {
     pub(super) fn send(&mut self, node: usize, asked: Asked, purpose: Purpose) {
@@ -23,11 +24,11 @@ impl World {
     pub(super) fn post(&mut self, message: Message) {
         let (lane, server) = (self.lane(message.from), message.server);
         self.history.say(self.time, lane, || format!("asks server-{server}: {}", words(&message.request)));
-        let Some(way) = self.way() else {
+        let Some(way) = self.way(message.from, |node| node.cut.0) else {
             self.lost(lane, self.server_lane(server), || words(&message.request));
             return;
         };
-        if let Some(other) = self.doubled() {
+        if let Some(other) = self.doubled(&message) {
             self.schedule_arrival(other, message.clone());
         }
         self.schedule_arrival(way, message);
@@ -60,7 +61,7 @@ impl World {
             tale.say(self.time, server_lane, line);
         }
         self.store_changed();
-        let Some(way) = self.way() else {
+        let Some(way) = self.way(from, |node| node.cut.1) else {
             self.lost_after_commit(&reply, purpose);
             self.lost(server_lane, to, || reply_words(&reply));
             return;
@@ -91,8 +92,7 @@ impl World {
             let (life, watch) = (self.nodes[node].life, self.nodes[node].watch);
             // A subscription is a connection: it stands after a while, or breaks and says so.
             let hint = if self.is_lost() { Hint::Lagged } else { Hint::Armed };
-            let way = self.ordinary_way();
-            self.schedule(way, Event::Hinted(node, life, watch, Box::new(hint)));
+            self.push(node, life, watch, hint);
         }
     }
 
@@ -111,8 +111,7 @@ impl World {
                 let (life, watch) = (self.nodes[node].life, self.nodes[node].watch);
                 // A push is never lost in silence: where it does not come, the stream breaks.
                 let hint = if self.is_lost() { Hint::Lagged } else { hint.clone() };
-                let way = self.ordinary_way();
-                self.schedule(way, Event::Hinted(node, life, watch, Box::new(hint)));
+                self.push(node, life, watch, hint);
             }
         }
         let next = self.store.next_expiry(&self.present()).max(self.time + 1);
@@ -122,33 +121,50 @@ impl World {
         }
     }
 
-    /// How long a message takes; `None`: it is lost.
-    fn way(&mut self) -> Option<u64> {
-        if self.calm {
-            return Some(self.rng.between(200_000, 2_000_000));
+    fn push(&mut self, node: usize, life: u32, watch: u32, hint: Hint) {
+        let way = self.ordinary_way(self.nodes[node].latency);
+        let (_, from) = self.nodes[node].cut;
+        // Whoever is cut off learns that its stream is broken when it is not any more.
+        let hint = if self.time < from { Hint::Lagged } else { hint };
+        self.schedule_at(self.time.max(from) + way, Event::Hinted(node, life, watch, Box::new(hint)));
+    }
+
+    /// How long a message from or to a client takes; `None`: it is lost.
+    fn way(&mut self, client: Sender, cut_until: impl Fn(&Node) -> u64) -> Option<u64> {
+        if let Sender::Node { node, .. } = client
+            && self.time < cut_until(&self.nodes[node])
+        {
+            return None;
         }
-        if self.rng.chance(self.faults.loss) { None } else { Some(self.some_way()) }
+        if self.is_lost() { None } else { Some(self.some_way(client)) }
     }
 
     /// The way of a second copy, if there is one.
-    fn doubled(&mut self) -> Option<u64> {
-        if self.calm || !self.rng.chance(self.faults.duplication) {
+    fn doubled(&mut self, message: &Message) -> Option<u64> {
+        // SAFETY 9: an insert by value is not idempotent, and clients that would repeat it by themselves are told not to.
+        let repeatable = !matches!(message.request, Request::Insert(..)) || planted(Mutant::ClientRetries);
+        if self.calm || !self.rng.chance(self.faults.duplication) || !repeatable {
             return None;
         }
         self.history.note(Fact::MessageDoubled);
-        Some(self.some_way())
+        Some(self.some_way(message.from))
     }
 
-    fn some_way(&mut self) -> u64 {
-        if !self.rng.chance(self.faults.late) {
-            return self.ordinary_way();
+    fn some_way(&mut self, client: Sender) -> u64 {
+        if self.calm || !self.rng.chance(self.faults.late) {
+            let latency = match client {
+                Sender::Node { node, .. } => self.nodes[node].latency,
+                Sender::Foreign { .. } => self.faults.delay,
+            };
+            return self.ordinary_way(latency);
         }
-        let latest = LATEST.saturating_sub(self.time).min(self.faults.lateness);
-        self.rng.between(200_000, latest)
+        // A little late as often as very late.
+        let latest = self.faults.lateness >> self.rng.below(7);
+        self.rng.between(200_000, latest.min(LATEST.saturating_sub(self.time)))
     }
 
-    fn ordinary_way(&mut self) -> u64 {
-        let longest = if self.calm { 2_000_000 } else { self.faults.delay };
+    fn ordinary_way(&mut self, latency: u64) -> u64 {
+        let longest = if self.calm { 2_000_000 } else { latency };
         self.rng.between(200_000, longest)
     }
 
@@ -177,7 +193,7 @@ impl World {
     }
 }
 
-fn words(request: &crate::store::Request) -> String {
+fn words(request: &Request) -> String {
     shortened(format!("{request:?}"))
 }
 

@@ -53,6 +53,10 @@ pub(super) struct Node {
     pub(super) frozen: Option<(u64, bool)>,
     /// What came while it was frozen.
     pub(super) inbox: Vec<Event>,
+    /// The longest ordinary way of its messages.
+    pub(super) latency: u64,
+    /// Until when nothing of it reaches a server, and nothing of a server reaches it.
+    pub(super) cut: (u64, u64),
     /// When its timer is set for.
     pub(super) wake: u64,
     pub(super) watch: u32,
