@@ -30,8 +30,10 @@ pub enum Family {
     Kubernetes,
     /// The same, shared with client-go.
     KubernetesShared,
-    /// Conditional writes, polled; the library's adapter does the rest. Object stores are the same.
+    /// Conditional writes with a version number, polled; the library's adapter does the rest.
     DynamoDb,
+    /// Conditional writes whose versions are digests of the content, polled.
+    ObjectStore,
     /// A locked file on one host, with a lock that dies with its process.
     File,
     /// Five independent masters.
@@ -50,8 +52,11 @@ pub enum Peers {
 }
 
 impl Family {
+    /// How far the clocks of replicas lie apart that judge expiry in turn (SAFETY 3).
+    pub const SKEW: Duration = Duration::from_secs(2);
+
     /// All of them.
-    pub const ALL: [Family; 11] = [
+    pub const ALL: [Family; 12] = [
         Family::Redis,
         Family::RedisShared,
         Family::Nats,
@@ -61,6 +66,7 @@ impl Family {
         Family::Kubernetes,
         Family::KubernetesShared,
         Family::DynamoDb,
+        Family::ObjectStore,
         Family::File,
         Family::Redlock,
     ];
@@ -77,6 +83,7 @@ impl Family {
             Family::Kubernetes => "kubernetes",
             Family::KubernetesShared => "kubernetes-shared",
             Family::DynamoDb => "dynamodb",
+            Family::ObjectStore => "object-store",
             Family::File => "file",
             Family::Redlock => "redlock",
         }
@@ -95,8 +102,9 @@ impl Family {
             Family::TtlStore => Box::new(ClaimStore::default()),
             Family::Etcd => Box::new(SessionStore::etcd()),
             Family::ZooKeeper => Box::new(SessionStore::zookeeper()),
-            Family::Kubernetes | Family::KubernetesShared => Box::new(RegisterStore::new(true)),
-            Family::DynamoDb => Box::new(RegisterStore::new(false)),
+            Family::Kubernetes | Family::KubernetesShared => Box::new(RegisterStore::pushing()),
+            Family::DynamoDb => Box::new(RegisterStore::numbering()),
+            Family::ObjectStore => Box::new(RegisterStore::digesting()),
             Family::File => Box::new(FileStore::default()),
             Family::Redlock => Box::new(Masters::new(self.servers())),
         }
@@ -106,7 +114,7 @@ impl Family {
     pub fn client(self, wire: Wire) -> Arc<dyn Backend> {
         match self {
             Family::Kubernetes | Family::KubernetesShared => client::register(wire, true),
-            Family::DynamoDb => client::register(wire, false),
+            Family::DynamoDb | Family::ObjectStore => client::register(wire, false),
             Family::TtlStore => client::claims(wire),
             Family::Redlock => client::redlock(wire, self.servers()),
             _ => client::direct(wire, self.traits()),
@@ -118,6 +126,9 @@ impl Family {
         traits.vacancies = Vacancies::Pushed;
         if matches!(self, Family::Etcd | Family::ZooKeeper) {
             (traits.queues, traits.shares_sessions) = (true, true);
+        }
+        if self == Family::Nats {
+            traits.store_skew = Self::SKEW;
         }
         if self == Family::File {
             (traits.contenders_judge, traits.names_releases) = (true, true);
@@ -180,7 +191,7 @@ impl Family {
         when(everything && !sessions, &[Fact::RenewalFailed]);
         when(everything && sessions, &[Fact::SessionLost]);
         let contenders_judge =
-            matches!(self, Family::Kubernetes | Family::KubernetesShared | Family::DynamoDb | Family::File);
+            matches!(self, Family::Kubernetes | Family::KubernetesShared | Family::DynamoDb | Family::ObjectStore | Family::File);
         when(everything && contenders_judge, &[Fact::Displaced]);
         when(faults.between_deeds > 0 && contenders_judge, &[Fact::SettleSkipped]);
         when(faults.between_crashes > 0 && self == Family::File, &[Fact::DeadDisplaced]);

@@ -87,6 +87,9 @@ impl Faults {
     /// The same with clocks far outside their bound, stepped and standing still: only fencing must hold then.
     pub const CLOCKS: Faults = Faults { drift: 500_000, between_clock_faults: 20_000_000_000, ..Faults::ALL };
 
+    /// The same as all, with records deleted and wiped; candidates that settle still lead alone.
+    pub const DELETIONS: Faults = Faults { between_restores: 0, ..Faults::RECORDS };
+
     /// The same as all, with records deleted, wiped and restored.
     pub const RECORDS: Faults = Faults {
         between_removals: 25_000_000_000,
@@ -102,12 +105,13 @@ impl Faults {
         ..Faults::RECORDS
     };
 
-    /// The faults of a word: `none`, `all`, `clocks`, `records`, `beyond`, or kinds with commas between them.
+    /// The faults of a word: `none`, `all`, `clocks`, `deletions`, `records`, `beyond`, or kinds with commas between them.
     pub fn named(word: &str) -> Option<Faults> {
         Some(match word {
             "none" => Faults::NONE,
             "all" => Faults::ALL,
             "clocks" => Faults::CLOCKS,
+            "deletions" => Faults::DELETIONS,
             "records" => Faults::RECORDS,
             "beyond" => Faults::BEYOND,
             kinds => {

@@ -196,9 +196,10 @@ impl Foreign {
             (*seen, *at) = (version, now);
         }
         let begins = !self.believes(now);
-        // RenewDeadline is 10 s from when it next tries, which is a pace after the answer.
+        // As it comes, RenewDeadline is 10 s from when it next tries, which is a pace after the answer. The careful one counts its whole lease, but from
+        // the instant before sending; it knows of no bound on clock rates.
         let deadline = Duration::from_secs(10);
-        let until = if self.careful { sent.after(deadline) } else { now.after(Self::PACE + deadline) };
+        let until = if self.careful { sent.after(self.lease) } else { now.after(Self::PACE + deadline) };
         if now < until {
             self.until = until;
         }

@@ -137,6 +137,7 @@ mutants! {
     MemorySessionUnlimited, "memory-session-unlimited", "SAFETY 21: at most 1,000 seats a session", "memory::tests::sessions::the_thousand_and_first_election_opens_a_further_session";
     MemoryHerdWoken, "memory-herd-woken", "DESIGN: only the next in line is told", "memory::tests::watching::only_the_next_in_line_is_told_that_the_office_is_its_own";
     LostSessionUnpaced, "lost-session-unpaced", "DESIGN: a store that answers with a dead session is not flooded", "a_candidate_whose_session_died_does_not_stand_at_once_again";
+    RegressionWhileSettling, "regression-while-settling", "SAFETY 18: a higher token seen while settling refuses the win", "a_higher_token_seen_while_settling_refuses_the_win";
     ClientRetries, "client-retries", "SAFETY 9: no client repeats a write that is not idempotent", "";
     OldTokenShown, "old-token-shown", "I10: an observer never sees a token go back", "an_observer_never_sees_a_token_go_back";
     MemorySilentWatchEnd, "memory-silent-watch-end", "DESIGN: a watch never ends silently", "memory::tests::watching::a_watcher_that_does_not_read_is_told_that_it_lags";

@@ -14,9 +14,9 @@ Runs elections in simulated worlds and checks the invariants in each. A seed, a 
 
   --seeds N        how many worlds, dealt to the families in turn [100000]
   --from SEED      the first seed [0]
-  --family NAMES   some of: redis, redis-shared, nats, ttl-store, etcd, zookeeper, kubernetes, kubernetes-shared, dynamodb, file,
-                   redlock, with commas between them [all]
-  --faults WORD    none; all: whatever the rules assume can happen; clocks, records: beyond that, in clocks or in records; beyond: both;
+  --family NAMES   some of: redis, redis-shared, nats, ttl-store, etcd, zookeeper, kubernetes, kubernetes-shared, dynamodb,
+                   object-store, file,                   redlock, with commas between them [all]
+  --faults WORD    none; all: whatever the rules assume can happen; clocks, deletions, records: beyond that, in clocks or in records; beyond: both;
                    or some of: loss, duplication, delay, pauses, partitions, crashes, deeds, restarts, drift, clocks, removals, wipes, restores [all]
   --threads N      [one a core]
   --pictures DIR   where pictures of broken worlds go [target/sim]
@@ -103,7 +103,7 @@ impl Options {
             "--family" => self.families = value.split(',').map(family).collect::<Result<_, _>>()?,
             "--faults" => {
                 let faults = Faults::named(&value);
-                let known = || format!("none, all, clocks, records, beyond, {}", KINDS.join(", "));
+                let known = || format!("none, all, clocks, deletions, records, beyond, {}", KINDS.join(", "));
                 self.faults =
                     (value.clone(), faults.ok_or_else(|| format!("there are no faults {value:?}, but {}", known()))?);
             }

@@ -109,6 +109,8 @@ pub enum Occurrence<'a> {
         process: usize,
         /// The holder's token.
         token: Option<FencingToken>,
+        /// The holder is the process itself, or will be.
+        own: bool,
     },
     /// Records were changed behind the store's back.
     Tampered {

@@ -20,7 +20,7 @@ impl Invariant for ObservedTokens {
     }
 
     fn check(&mut self, occurrence: &Occurrence<'_>) -> Result<(), String> {
-        let Occurrence::Shown { process, token: Some(token) } = occurrence else { return Ok(()) };
+        let Occurrence::Shown { process, token: Some(token), .. } = occurrence else { return Ok(()) };
         match self.highest.insert(*process, *token) {
             Some(highest) if *token < highest => Err(format!("an observer is shown token {token} after {highest}")),
             _ => Ok(()),

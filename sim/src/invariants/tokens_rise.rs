@@ -22,7 +22,9 @@ pub(super) struct TokensRise {
     tampered: bool,
     holder: Option<(TenureId, u64)>,
     used: BTreeSet<(u32, FencingToken)>,
-    remembered: BTreeMap<usize, FencingToken>,
+    /// With what each process led last, and the highest that it saw in another's hand.
+    led: BTreeMap<usize, FencingToken>,
+    seen: BTreeMap<usize, FencingToken>,
 }
 
 impl TokensRise {
@@ -47,7 +49,10 @@ impl TokensRise {
         if !(first..=self.age).any(|age| self.used.insert((age, token))) {
             return Err(format!("tenure {tenure} leads with token {token}, which was used before"));
         }
-        match self.remembered.insert(process, token) {
+        if let Some(seen) = self.seen.get(&process).filter(|seen| token < **seen) {
+            return Err(format!("a process leads with token {token} after it saw {seen}"));
+        }
+        match self.led.insert(process, token) {
             Some(last) if token <= last => Err(format!("a process leads with token {token} after it led with {last}")),
             _ => Ok(()),
         }
@@ -68,6 +73,12 @@ impl Invariant for TokensRise {
             }
             Occurrence::Began { process, tenure, token: Some(token), ordered, .. } => {
                 self.began(*process, *tenure, *token, *ordered)
+            }
+            // What a process has seen in another's hand it remembers as well.
+            Occurrence::Shown { process, token: Some(token), own: false } => {
+                let seen = self.seen.entry(*process).or_insert(*token);
+                *seen = (*seen).max(*token);
+                Ok(())
             }
             Occurrence::Tampered { numbers_lost } => {
                 self.tampered = true;

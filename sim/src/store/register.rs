@@ -1,6 +1,8 @@
 //! A store that only reads and writes conditionally, as Kubernetes, DynamoDB and object stores do: contenders judge expiry, and the library's own
 //! adapter does the rest.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use tenure::Moment;
 use tenure::adapter::{RegisterRecord, Writing};
 use tenure::backend::{Hint, Sight, Vacancy, Version};
@@ -14,22 +16,48 @@ pub struct RegisterStore {
     version: u64,
     /// Whether changes are pushed with the record, as a Kubernetes watch does.
     pushed: bool,
+    /// Whether a version is a digest of the content, as an ETag is.
+    digests: bool,
     pushes: Vec<Push>,
 }
 
 impl RegisterStore {
-    /// An empty register that pushes its changes, or not.
-    pub fn new(pushed: bool) -> Self {
-        RegisterStore { record: None, version: 0, pushed, pushes: Vec::new() }
+    /// A register that pushes its changes.
+    pub fn pushing() -> Self {
+        RegisterStore::new(true, false)
+    }
+
+    /// A register that numbers its writes.
+    pub fn numbering() -> Self {
+        RegisterStore::new(false, false)
+    }
+
+    /// A register whose versions are digests.
+    pub fn digesting() -> Self {
+        RegisterStore::new(false, true)
+    }
+
+    fn new(pushed: bool, digests: bool) -> Self {
+        RegisterStore { record: None, version: 0, pushed, digests, pushes: Vec::new() }
+    }
+
+    fn there(&self) -> Option<Version> {
+        let record = self.record.as_ref()?;
+        if !self.digests {
+            return Some(Version::number(self.version));
+        }
+        let mut hasher = DefaultHasher::new();
+        record.hash(&mut hasher);
+        Some(Version::number(hasher.finish()))
     }
 
     fn put(&mut self, record: Option<RegisterRecord>) {
         self.record = record;
         self.version += 1;
         if self.pushed {
-            let sight = match &self.record {
-                Some(record) => record.sight(&Version::number(self.version)),
-                None => Sight::Vacant(Vacancy::Removed),
+            let sight = match (&self.record, self.there()) {
+                (Some(record), Some(version)) => record.sight(&version),
+                _ => Sight::Vacant(Vacancy::Removed),
             };
             self.pushes.push((None, Hint::Seen(sight)));
         }
@@ -39,16 +67,16 @@ impl RegisterStore {
 impl Store for RegisterStore {
     fn apply(&mut self, _: Moment, _: usize, _: usize, request: &Request) -> Reply {
         match request {
-            Request::Read => Reply::Record(
-                self.record.as_ref().map(|record| Box::new((record.clone(), Version::number(self.version)))),
-            ),
+            Request::Read => {
+                let found = self.record.clone().zip(self.there());
+                Reply::Record(found.map(Box::new))
+            }
             Request::Write(expected, record) => {
-                let there = self.record.as_ref().map(|_| Version::number(self.version));
-                if there != *expected {
+                if self.there() != *expected {
                     return Reply::Written(Writing::Conflict);
                 }
                 self.put(Some(RegisterRecord::clone(record)));
-                Reply::Written(Writing::Written(Version::number(self.version)))
+                Reply::Written(Writing::Written(self.there().expect("just written")))
             }
             other => unreachable!("{other:?} is not for this store"),
         }

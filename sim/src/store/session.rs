@@ -52,7 +52,7 @@ impl SessionStore {
 
     /// A store like ZooKeeper: it negotiates, and a restored one cannot be told from what it was.
     pub fn zookeeper() -> Self {
-        SessionStore::new((Duration::from_secs(12), Duration::from_secs(16)), None)
+        SessionStore::new((Duration::from_secs(8), Duration::from_millis(13_500)), None)
     }
 
     fn new(limits: (Duration, Duration), incarnation: Option<u64>) -> Self {

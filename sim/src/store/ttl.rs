@@ -218,11 +218,7 @@ impl Store for TtlStore {
     }
 
     fn restart(&mut self, present: &Present<'_>, _: usize) {
-        let now = present.at(0);
-        self.expire(now);
-        if let (Kind::Bucket(ttl), Some(record)) = (self.kind, &mut self.record) {
-            record.expiry = now.after(ttl);
-        }
+        self.expire(present.at(0));
         self.pushes.push((None, Hint::Lagged));
     }
 

@@ -4,6 +4,7 @@ use tenure::machine::{Ending, Goal, Input};
 
 use super::node::Node;
 use super::{Event, FAULTS_END, LIVES, World};
+use crate::family::Family;
 use crate::history::Fact;
 use crate::store::FileStore;
 
@@ -246,6 +247,12 @@ impl World {
         }
         let lane = self.server_lane(server);
         self.history.say(self.time, lane, || "is up again".into());
+        if self.family == Family::Nats {
+            // Another replica judges from now on, by a clock of its own.
+            let (ahead, time) = (self.rng.below(Family::SKEW.as_nanos() as u64) as i64, self.time);
+            self.clocks[server].step(time, ahead - self.ahead);
+            self.ahead = ahead;
+        }
         let World { store, clocks, time, .. } = self;
         store.restart(&crate::store::Present { time: *time, clocks }, server);
         self.store_changed();

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tenure::backend::{Hint, TenureId};
 use tenure::driver::{Called, Command, Core, Happening, Key, Onlooker};
-use tenure::machine::{Goal, Input, Op, Outcome, Plan};
+use tenure::machine::{Goal, Input, Machine, Op, Outcome, Plan};
 use tenure::{CandidateName, FencingToken, Moment, Seat, Settle, Timing, TimingBuilder, Tolerance};
 
 use crate::client::Wire;
@@ -112,6 +112,8 @@ pub struct World {
     /// A server's clock was set back: numbers that follow it may not survive a wipe.
     set_back: bool,
     wiped: bool,
+    /// How far the clock of the replica that judges is ahead.
+    ahead: i64,
     restores: u64,
     /// Every candidate waits for longer than any lease before it leads.
     settled: bool,
@@ -158,6 +160,7 @@ impl World {
             backup: None,
             set_back: false,
             wiped: false,
+            ahead: 0,
             restores: 0,
             settled,
             foreign_led: 0,
@@ -168,7 +171,8 @@ impl World {
         let mixed = world.rng.below(2) == 0;
         for node in 0..CANDIDATES {
             let clock = if family.is_one_host() { world.clocks[0] } else { drifting(&mut world.rng, faults) };
-            let timing = world.timing(mixed, settled);
+            // One at least has the default: a store that grants less than the longest lease leaves its candidates without an office.
+            let timing = world.timing(mixed && node > 0, settled);
             let mut node = world.process(node, clock, timing, 0);
             node.latency = world.latency();
             world.nodes.push(node);
@@ -280,7 +284,9 @@ impl World {
             watch: 0,
             watching: false,
             term: None,
+            deadline: Moment::NEVER,
             stop_by: Moment::NEVER,
+            stops: Moment::NEVER,
             working: false,
             token: None,
             onlooker: Onlooker::default(),
@@ -394,8 +400,10 @@ impl World {
             Command::Report(_, action) => self.report(node, action),
             Command::Seen(_, sight) => {
                 let shown = self.nodes[node].onlooker.see(&sight, 0);
-                let (process, token) = (self.number(node), shown.and_then(|incumbent| incumbent.token()));
-                self.history.check(self.time, &Occurrence::Shown { process, token });
+                let (process, tenure) = (self.number(node), self.nodes[node].core.machine(self.nodes[node].key));
+                let own = sight.held().is_some_and(|held| held.tenure == tenure.and_then(Machine::tenure));
+                let token = shown.and_then(|incumbent| incumbent.token());
+                self.history.check(self.time, &Occurrence::Shown { process, token, own });
             }
         }
     }

@@ -62,7 +62,12 @@ pub(super) struct Node {
     pub(super) watch: u32,
     pub(super) watching: bool,
     pub(super) term: Option<Term>,
+    /// The last deadline that was published.
+    pub(super) deadline: Moment,
+    /// When its work was told to stop by; never, while it was not.
     pub(super) stop_by: Moment,
+    /// When work that was told to stop will have.
+    pub(super) stops: Moment,
     pub(super) working: bool,
     pub(super) token: Option<FencingToken>,
     pub(super) onlooker: Onlooker,
@@ -83,7 +88,7 @@ impl Node {
     pub(super) fn leads(&self, time: u64) -> bool {
         let now = self.clock.local(time);
         let leads = self.term.is_some_and(|term| now < term.deadline);
-        let winds_down = self.working && self.stop_by != Moment::NEVER && now < self.stop_by;
+        let winds_down = self.working && self.stop_by != Moment::NEVER && now < self.stops;
         self.up && (leads || winds_down)
     }
 

@@ -16,7 +16,12 @@ impl World {
     pub(super) fn report(&mut self, node: usize, action: Action) {
         self.history.say(self.time, node, || said(&action));
         match action {
-            Action::SetDeadline(term) => self.nodes[node].term = term,
+            Action::SetDeadline(term) => {
+                self.nodes[node].term = term;
+                if let Some(term) = term {
+                    self.nodes[node].deadline = term.deadline;
+                }
+            }
             Action::Begin { tenure, token } => {
                 let late = !self.nodes[node].leads(self.time);
                 let process = self.number(node);
@@ -35,11 +40,13 @@ impl World {
             }
             Action::StopWork { by } => {
                 let now = self.nodes[node].clock.local(self.time);
-                self.nodes[node].stop_by = by;
-                // Work takes its time to stop, but no longer than it has.
-                let left = by.since(now).as_nanos() as u64;
-                let stops = now.after(Duration::from_nanos(self.rng.below(left.max(1))));
-                let (clock, life) = (self.nodes[node].clock, self.nodes[node].life);
+                let told = &mut self.nodes[node];
+                // Work takes its time to stop, up to the grace it was given. Whoever is told too late drops it where it stands.
+                let punctual = now <= told.deadline.after(Duration::from_millis(100));
+                let left = if punctual { told.timing.grace() } else { by.since(now) };
+                let stops = now.after(Duration::from_nanos(self.rng.below((left.as_nanos() as u64).max(1))));
+                (told.stop_by, told.stops) = (by, stops);
+                let (clock, life) = (told.clock, told.life);
                 self.schedule_at(clock.time_of(stops).max(self.time + 1), Event::WorkStops(node, life));
             }
             Action::End(ending) => {
@@ -116,7 +123,8 @@ impl World {
             let lane = self.nodes.len() + peer;
             self.history.say(self.time, lane, || "leads".into());
             let rival = (0..self.nodes.len()).find(|node| self.nodes[*node].believes(self.time));
-            if let Some(rival) = rival {
+            // A foreign program knows of no settling: where records are removed, it begins at once.
+            if let Some(rival) = rival.filter(|_| !self.faults.break_records()) {
                 let (newcomer, believer) = (self.foreign[peer].name.clone(), format!("node-{rival}"));
                 self.history.check(self.time, &Occurrence::Overlap { newcomer: &newcomer, believer: &believer });
             }

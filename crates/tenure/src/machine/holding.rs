@@ -148,7 +148,7 @@ impl Machine {
             self.watch_off(out)
         }
         if settles.is_zero() {
-            self.begin(now, out);
+            self.begin(now, random, out);
         }
     }
 
@@ -171,11 +171,19 @@ impl Machine {
         if in_due_form || planted(Mutant::NeverSettles) { Duration::ZERO } else { self.timing().settle }
     }
 
-    fn begin(&mut self, now: Moment, out: &mut Actions) {
+    fn begin(&mut self, now: Moment, random: u64, out: &mut Actions) {
         let at_least = self.timing().at_least;
         let Phase::Holding(holding) = &mut self.phase else {
             return;
         };
+        // SAFETY 18: a higher token may have shown up in another's hand while this win settled.
+        if let (Some(token), Some(seen)) = (holding.token, self.highest)
+            && token < seen
+            && !planted(Mutant::RegressionWhileSettling)
+        {
+            let alarm = Alarm::TokenWentBack { seen, offered: token.get() };
+            return self.untenable(Ending::TokenWentBack, alarm, now, random, out);
+        }
         holding.stage = Stage::Leading;
         holding.until = now.after(at_least);
         out.push(Action::SetDeadline(Some(holding.term)));
@@ -191,7 +199,7 @@ impl Machine {
             Stage::Settling | Stage::Leading if now >= holding.term.deadline => {
                 self.end_tenure(Ending::Expired, now, random, out);
             }
-            Stage::Settling if now >= holding.until && planted(Mutant::AnnouncedUnread) => self.begin(now, out),
+            Stage::Settling if now >= holding.until && planted(Mutant::AnnouncedUnread) => self.begin(now, random, out),
             Stage::Winding if planted(Mutant::OverrunUntold) => {}
             Stage::Winding if now >= holding.term.expiry && !holding.overrun_told => {
                 holding.overrun_told = true;
@@ -278,7 +286,7 @@ impl Machine {
         }
         out.push(Action::Emit(Note::Renewed));
         if confirmed {
-            self.begin(now, out);
+            self.begin(now, random, out);
         } else if holding.stage == Stage::Leading {
             out.push(Action::SetDeadline(Some(holding.term)));
         }
@@ -382,7 +390,7 @@ impl Machine {
             holding.renew_at = pushed.min(next_look);
             if holding.stage == Stage::Settling {
                 if sent >= holding.until {
-                    self.begin(now, out);
+                    self.begin(now, random, out);
                 } else {
                     holding.renew_at = holding.renew_at.min(holding.until);
                 }

@@ -23,7 +23,9 @@ pub use action::{Action, Actions, Alarm, Ending, Finish, Note, Op, State, Term};
 pub use input::{Failure, Goal, Input, Outcome};
 pub use plan::{Plan, Reclaim};
 
-use crate::backend::{Attempt, AttemptId, Hint, Incarnation, SessionId, TenureId, Vacancies};
+use crate::backend::{
+    Attempt, AttemptId, Hint, Incarnation, Renewal, SessionId, Sight, Standing, TenureId, Vacancies,
+};
 use crate::mutant::{Mutant, planted};
 use crate::{FencingToken, Moment};
 use clearing::{Clearing, Pause};
@@ -249,6 +251,13 @@ impl Machine {
             Input::Health(healthy) => self.health(healthy, now, random, out),
             Input::WorkStopped => self.work_stopped(now, random, out),
             Input::Answer { attempt, outcome } => {
+                // Also one that comes too late for its call says whom it saw.
+                if let Outcome::Stood(Standing::Held(sight) | Standing::Queued(sight, _))
+                | Outcome::Renewed(Renewal::Mismatch(sight))
+                | Outcome::Inspected(sight) = &outcome
+                {
+                    self.remember(sight);
+                }
                 if let Some(call) =
                     self.call.filter(|call| call.attempt.id == attempt || planted(Mutant::StaleAnswerAccepted))
                 {
@@ -402,7 +411,21 @@ impl Machine {
         }
     }
 
+    /// SAFETY 18: a token seen in another's hand is remembered, whatever this candidate was doing when it saw it.
+    fn remember(&mut self, sight: &Sight) {
+        let Some(held) = sight.held().filter(|held| held.tenure.is_none() || held.tenure != self.tenure()) else {
+            return;
+        };
+        let token = held.token.and_then(|native| FencingToken::based(self.plan.token_base(), native));
+        if !planted(Mutant::SeenTokenForgotten) {
+            self.highest = self.highest.max(token);
+        }
+    }
+
     fn hinted(&mut self, hint: Hint, now: Moment, random: u64) {
+        if let Hint::Seen(sight) = &hint {
+            self.remember(sight);
+        }
         match hint {
             Hint::Armed if self.watch == WatchState::Arming => self.watch = WatchState::Armed,
             Hint::Lagged => self.watch = WatchState::Off,

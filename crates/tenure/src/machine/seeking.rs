@@ -135,8 +135,6 @@ impl Machine {
         if seen != self.last_seen {
             (self.last_seen, self.seen_since) = (seen, seen_at);
         }
-        let token = held.token.and_then(|native| FencingToken::based(self.plan.token_base(), native));
-        self.highest = if planted(Mutant::SeenTokenForgotten) { self.highest } else { self.highest.max(token) };
         let permitted = self.displaceable(held, seen_at);
         let soonest = (self.timing().retry / 20).max(Backoff::FLOOR);
         let Phase::Seeking(seeking) = &mut self.phase else {

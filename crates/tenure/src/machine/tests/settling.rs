@@ -57,6 +57,18 @@ fn a_renewal_sent_before_settling_was_over_confirms_nothing() {
 }
 
 #[test]
+fn a_higher_token_seen_while_settling_refuses_the_win() {
+    // SAFETY 18: the store was restored between that sight and this win, and its answers overtook each other.
+    let mut rig = won(&settling(4.0));
+    let rival = Held { token: Some(50), ..held(9) };
+    rig.hint(1.0, Hint::Seen(Sight::Held(rival)));
+    rig.wake(4.0);
+    let seen = rig.extend(4.5, 2);
+    assert!(!seen.began());
+    assert!(matches!(seen.alarms()[..], [Alarm::TokenWentBack { .. }]), "{:?}", seen.alarms());
+}
+
+#[test]
 fn a_win_that_was_lost_while_settling_is_never_announced() {
     // SEEDS 32, 35
     for how in ["deposed", "removed", "expired", "stopped"] {
