@@ -190,8 +190,10 @@ impl Family {
         when(everything, &[Fact::Expired, Fact::LateWrite, Fact::UnfencedUpdateLost, Fact::LateWriterRefused]);
         when(everything && !sessions, &[Fact::RenewalFailed]);
         when(everything && sessions, &[Fact::SessionLost]);
-        let contenders_judge =
-            matches!(self, Family::Kubernetes | Family::KubernetesShared | Family::DynamoDb | Family::ObjectStore | Family::File);
+        let contenders_judge = matches!(
+            self,
+            Family::Kubernetes | Family::KubernetesShared | Family::DynamoDb | Family::ObjectStore | Family::File
+        );
         when(everything && contenders_judge, &[Fact::Displaced]);
         when(faults.between_deeds > 0 && contenders_judge, &[Fact::SettleSkipped]);
         when(faults.between_crashes > 0 && self == Family::File, &[Fact::DeadDisplaced]);

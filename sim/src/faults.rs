@@ -39,7 +39,18 @@ pub struct Faults {
 
 /// Every kind of fault by its name on the command line.
 pub const KINDS: [&str; 13] = [
-    "loss", "duplication", "delay", "pauses", "partitions", "crashes", "deeds", "restarts", "drift", "clocks", "removals", "wipes",
+    "loss",
+    "duplication",
+    "delay",
+    "pauses",
+    "partitions",
+    "crashes",
+    "deeds",
+    "restarts",
+    "drift",
+    "clocks",
+    "removals",
+    "wipes",
     "restores",
 ];
 

@@ -162,7 +162,14 @@ impl History {
         }
     }
 
-    pub(crate) fn began(&mut self, time: u64, process: usize, tenure: TenureId, token: Option<FencingToken>, late: bool) {
+    pub(crate) fn began(
+        &mut self,
+        time: u64,
+        process: usize,
+        tenure: TenureId,
+        token: Option<FencingToken>,
+        late: bool,
+    ) {
         if self.last_leader.is_some_and(|last| last != process) {
             self.note(Fact::LeaderChanged);
         }

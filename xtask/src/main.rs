@@ -5,6 +5,7 @@
 mod cargo;
 mod failure;
 mod mutants;
+mod simulate;
 mod step;
 mod test;
 mod test_report;
@@ -23,6 +24,7 @@ Commands:
   verify              format, lints, documentation, dependencies, leftovers, links, packages;
                       changes no tracked file
   mutants [<name>…]   break one rule at a time and demand that a test notices
+  simulate            simulated worlds by the hundred thousand, and the rules they must see broken
   help                print this
 ";
 
@@ -38,12 +40,13 @@ fn main() -> ExitCode {
         ("test", []) => test::run(&[]),
         ("test", [dashes, filter @ ..]) if dashes == "--" => test::run(filter),
         ("verify", []) => verify::run(),
+        ("simulate", []) => simulate::run(),
         ("mutants", names) if names.iter().all(|name| !name.starts_with('-')) => mutants::run(names),
         ("help" | "--help" | "-h", _) => {
             print!("{USAGE}");
             Ok(())
         }
-        ("test" | "verify" | "mutants", _) => {
+        ("test" | "verify" | "mutants" | "simulate", _) => {
             return misused(&format!("`{command}` does not take `{}`", rest.join(" ")));
         }
         _ => return misused(&format!("there is no command `{command}`")),

@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn list_of_planted_mutants() {
-        for (_, name, rule, tests) in Mutant::ALL {
+        for (_, name, rule, tests) in Mutant::ALL.iter().filter(|(.., tests)| !tests.is_empty()) {
             println!("mutant {name} | {rule} | {tests}");
         }
     }

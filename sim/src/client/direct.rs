@@ -1,8 +1,6 @@
 //! A client of a store that does a whole call in one step.
 
-use tenure::backend::{
-    Answer, Attempt, Backend, Beat, Bid, Renewal, SessionId, Sight, Standing, Traits, Version,
-};
+use tenure::backend::{Answer, Attempt, Backend, Beat, Bid, Renewal, SessionId, Sight, Standing, Traits, Version};
 use tenure::{Error, Seat};
 
 use super::Wire;

@@ -64,8 +64,7 @@ impl Redlock {
         // A fresh number for every attempt, so that a late message of an earlier one finds nothing of its own.
         let nonce = Rng::new(bid.tenure().nonce() ^ attempt.id.0.rotate_left(32)).word();
         let lock = Lock { nonce, tenure: bid.tenure(), holder: bid.shared_name(), ttl: bid.lease() };
-        let first =
-            self.ask(0..self.masters, &Request::Lock(lock), |reply| matches!(reply, Reply::Locked(_))).await;
+        let first = self.ask(0..self.masters, &Request::Lock(lock), |reply| matches!(reply, Reply::Locked(_))).await;
         let counters: Vec<(usize, u64)> = first
             .iter()
             .filter_map(|(server, reply)| match reply {

@@ -17,7 +17,7 @@ struct Kill {
     /// How many worlds it took.
     worlds: u64,
     family: Family,
-    faults: &'static str,
+    faults: String,
     seed: u64,
     invariant: String,
 }
@@ -39,7 +39,7 @@ pub(super) fn run(options: &Options) -> ExitCode {
             Some(Kill { worlds, family, faults, seed, invariant }) => {
                 killed += 1;
                 println!("{name}: killed by {invariant} in {worlds} worlds ({rule})");
-                println!("  TENURE_MUTANT={name} {}", replay::line(family, faults, seed));
+                println!("  TENURE_MUTANT={name} {}", replay::line(family, &faults, seed));
             }
             None => {
                 println!("{name}: SURVIVED {} worlds ({rule})", options.seeds);
@@ -48,7 +48,9 @@ pub(super) fn run(options: &Options) -> ExitCode {
         }
     }
     plant(None);
-    let fine = (0..1_000).filter(|world| broken(Family::ALL[(*world % Family::ALL.len() as u64) as usize], Faults::ALL, *world).is_none());
+    let fine = (0..1_000).filter(|world| {
+        broken(Family::ALL[(*world % Family::ALL.len() as u64) as usize], Faults::ALL, *world).is_none()
+    });
     let fine = fine.count() == 1_000;
     if !fine {
         println!("worlds break without any mutant: nothing is proved");
@@ -62,14 +64,11 @@ fn is_asked_for(name: &str, options: &Options) -> bool {
     if options.names.is_empty() { killers::of(name).is_some() } else { options.names.iter().any(|other| other == name) }
 }
 
-/// Runs worlds where this mutant is known to show first, then all.
+/// Runs worlds where this mutant is known to show, or where it is asked to be looked for.
 fn tried(name: &str, options: &Options) -> Option<Kill> {
-    let places: Vec<(Family, &'static str)> = match killers::of(name) {
+    let places: Vec<(Family, &str)> = match killers::of(name) {
         Some((family, faults)) => vec![(family, faults)],
-        None => ["all", "deletions", "records", "clocks"]
-            .iter()
-            .flat_map(|faults| Family::ALL.map(|family| (family, *faults)))
-            .collect(),
+        None => options.families.iter().map(|family| (*family, options.faults.0.as_str())).collect(),
     };
     let next = AtomicU64::new(0);
     let first: Mutex<Option<Kill>> = Mutex::new(None);
@@ -87,7 +86,7 @@ fn tried(name: &str, options: &Options) -> Option<Kill> {
                     let seed = options.from + world / places.len() as u64;
                     let faults = Faults::named(word).expect("a known word");
                     if let Some(invariant) = broken(family, faults, seed) {
-                        let kill = Kill { worlds: world + 1, family, faults: word, seed, invariant };
+                        let kill = Kill { worlds: world + 1, family, faults: word.to_owned(), seed, invariant };
                         let mut first = first.lock().expect("not poisoned");
                         if first.as_ref().is_none_or(|other| kill.worlds < other.worlds) {
                             *first = Some(kill);

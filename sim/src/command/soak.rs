@@ -83,7 +83,8 @@ fn parse(line: &str) -> Result<(String, Place), String> {
 
 /// Beside it first: a soak that is killed in the middle keeps its place.
 fn write(path: &Path, done: &BTreeMap<String, Place>) -> std::io::Result<()> {
-    let lines = done.iter().map(|(word, Place { seeds, worlds, broken })| format!("{word} {seeds} {worlds} {broken}\n"));
+    let lines =
+        done.iter().map(|(word, Place { seeds, worlds, broken })| format!("{word} {seeds} {worlds} {broken}\n"));
     let beside = path.with_extension("new");
     std::fs::write(&beside, lines.collect::<String>())?;
     std::fs::rename(beside, path)

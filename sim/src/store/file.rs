@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::Moment;
-use tenure::backend::{
-    Bid, Cover, Expiry, Grant, Held, Hint, Renewal, Sight, Standing, TenureId, Vacancy, Version,
-};
+use tenure::backend::{Bid, Cover, Expiry, Grant, Held, Hint, Renewal, Sight, Standing, TenureId, Vacancy, Version};
 
 use super::{Present, Push, Reply, Request, Store, Truth};
 

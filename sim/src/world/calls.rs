@@ -30,10 +30,9 @@ impl World {
                 Box::pin(async move { outcome(backend.renew(&bid, &version, attempt).await, Outcome::Renewed) }),
             ),
             Op::Withdraw => return self.withdraw(node, bid, Caller::Campaign(Box::new(called))),
-            Op::Inspect => (
-                Purpose::Look,
-                Box::pin(async move { outcome(backend.inspect(bid.seat()).await, Outcome::Inspected) }),
-            ),
+            Op::Inspect => {
+                (Purpose::Look, Box::pin(async move { outcome(backend.inspect(bid.seat()).await, Outcome::Inspected) }))
+            }
         };
         self.start(node, Running { future, caller: Caller::Campaign(Box::new(called)), purpose });
     }

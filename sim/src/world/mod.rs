@@ -252,7 +252,11 @@ impl World {
 
     /// Slow links are where the instant before sending and that after receiving lie apart; a call and its answer still come in time.
     fn latency(&mut self) -> u64 {
-        if self.rng.chance(self.faults.slow) { [400_000_000, 1_400_000_000][self.rng.below(2) as usize] } else { self.faults.delay }
+        if self.rng.chance(self.faults.slow) {
+            [400_000_000, 1_400_000_000][self.rng.below(2) as usize]
+        } else {
+            self.faults.delay
+        }
     }
 
     fn process(&mut self, node: usize, clock: DriftingClock, timing: Arc<Timing>, life: u32) -> Node {

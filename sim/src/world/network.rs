@@ -67,10 +67,13 @@ impl World {
             return;
         };
         // A client takes the first answer to a request; what is doubled on the way back it never sees.
-        self.schedule(way, match from {
-            Sender::Node { node, life, id } => Event::Replies(node, life, id, Some(Box::new(reply))),
-            Sender::Foreign { peer, call } => Event::ForeignHears(peer, call, Box::new(reply)),
-        });
+        self.schedule(
+            way,
+            match from {
+                Sender::Node { node, life, id } => Event::Replies(node, life, id, Some(Box::new(reply))),
+                Sender::Foreign { peer, call } => Event::ForeignHears(peer, call, Box::new(reply)),
+            },
+        );
     }
 
     fn lost_after_commit(&mut self, reply: &Reply, purpose: Purpose) {

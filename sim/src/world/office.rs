@@ -56,8 +56,7 @@ impl World {
             Action::Emit(note) => self.history.noted(note),
             Action::Alarm(alarm) => {
                 self.history.alarmed(alarm);
-                self.nodes[node].refuses |=
-                    matches!(alarm, Alarm::TokenWentBack { .. } | Alarm::StoreReplaced { .. });
+                self.nodes[node].refuses |= matches!(alarm, Alarm::TokenWentBack { .. } | Alarm::StoreReplaced { .. });
             }
             Action::Finish(Finish::Stopped) => {
                 let (life, rest) = (self.nodes[node].life, self.rng.below(10_000_000_000));

@@ -45,6 +45,12 @@ pub(crate) fn directory() -> PathBuf {
     target_dir().join("mutants")
 }
 
+/// Lets a call of cargo compile the mutants in.
+pub(crate) fn with_mutants(command: &mut Command) {
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    command.env("RUSTFLAGS", format!("{flags} --cfg tenure_mutants").trim()).env("CARGO_TARGET_DIR", directory());
+}
+
 /// Builds the tests once for all mutants.
 pub(crate) fn build() -> Result<Vec<Binary>, Failure> {
     let mut command = cargo([
@@ -57,8 +63,7 @@ pub(crate) fn build() -> Result<Vec<Binary>, Failure> {
         "--no-run",
         "--message-format=json-render-diagnostics",
     ]);
-    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
-    command.env("RUSTFLAGS", format!("{flags} --cfg tenure_mutants").trim()).env("CARGO_TARGET_DIR", directory());
+    with_mutants(&mut command);
     let binaries: Vec<Binary> = output_of(&mut command)?
         .lines()
         .filter_map(Artifact::read)

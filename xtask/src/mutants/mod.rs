@@ -16,6 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use binary::Binary;
+pub(crate) use binary::with_mutants;
 use plan::Mutant;
 use trial::{Ending, Trial};
 use verdict::Verdict;

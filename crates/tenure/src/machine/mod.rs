@@ -23,9 +23,7 @@ pub use action::{Action, Actions, Alarm, Ending, Finish, Note, Op, State, Term};
 pub use input::{Failure, Goal, Input, Outcome};
 pub use plan::{Plan, Reclaim};
 
-use crate::backend::{
-    Attempt, AttemptId, Hint, Incarnation, Renewal, SessionId, Sight, Standing, TenureId, Vacancies,
-};
+use crate::backend::{Attempt, AttemptId, Hint, Incarnation, Renewal, SessionId, Sight, Standing, TenureId, Vacancies};
 use crate::mutant::{Mutant, planted};
 use crate::{FencingToken, Moment};
 use clearing::{Clearing, Pause};
