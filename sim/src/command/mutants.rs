@@ -33,6 +33,10 @@ pub(super) fn run(options: &Options) -> ExitCode {
         eprintln!("tenure-sim: there is no mutant {unknown:?}");
         return ExitCode::from(64);
     }
+    // A mutant without a test of its own is one that only worlds can kill.
+    for (_, name, _, tests) in Mutant::ALL {
+        assert!(!tests.is_empty() || killers::of(name).is_some(), "{name} is killed by no test and by no world");
+    }
     for (mutant, name, rule, _) in chosen {
         plant(Some(*mutant));
         match tried(name, options) {

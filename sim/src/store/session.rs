@@ -9,6 +9,7 @@ use tenure::backend::{
     Beat, Bid, Cover, Expiry, Grant, Held, Hint, Incarnation, Renewal, SessionId, Sight, Standing, TenureId, Vacancy,
     Version,
 };
+use tenure::mutant::{Mutant, planted};
 
 use super::{Present, Push, Reply, Request, Store, Truth};
 
@@ -90,7 +91,8 @@ impl SessionStore {
             self.next_session
         });
         // One key a session and seat: a newer bid takes the place of an older one, and a late one no other's.
-        if self.queue.iter().any(|entry| entry.session == session && bid.tenure().is_earlier_than(entry.tenure)) {
+        let newer = |entry: &Entry| entry.session == session && bid.tenure().is_earlier_than(entry.tenure);
+        if self.queue.iter().any(newer) && !planted(Mutant::MemoryLateBidReplaces) {
             return Standing::Held(self.sight());
         }
         // The place is the one under the session that the answer names: an entry of this very tenure under a session that is dead to its client

@@ -145,8 +145,11 @@ impl World {
     /// The way of a second copy, if there is one.
     fn doubled(&mut self, message: &Message) -> Option<u64> {
         // SAFETY 9: an insert by value is not idempotent, and clients that would repeat it by themselves are told not to.
-        let repeatable = !matches!(message.request, Request::Insert(..)) || planted(Mutant::ClientRetries);
-        if self.calm || !self.rng.chance(self.faults.duplication) || !repeatable {
+        let doubled = match message.request {
+            Request::Insert(..) => planted(Mutant::ClientRetries) && self.rng.below(2) == 0,
+            _ => self.rng.chance(self.faults.duplication),
+        };
+        if self.calm || !doubled {
             return None;
         }
         self.history.note(Fact::MessageDoubled);
