@@ -134,6 +134,30 @@ mutants! {
     MemorySessionUnlimited, "memory-session-unlimited", "SAFETY 21: at most 1,000 seats a session", "memory::tests::sessions::the_thousand_and_first_election_opens_a_further_session";
     MemoryHerdWoken, "memory-herd-woken", "DESIGN: only the next in line is told", "memory::tests::watching::only_the_next_in_line_is_told_that_the_office_is_its_own";
     MemorySilentWatchEnd, "memory-silent-watch-end", "DESIGN: a watch never ends silently", "memory::tests::watching::a_watcher_that_does_not_read_is_told_that_it_lags";
+    FileDisplacesAnyVersion, "file-displaces-any-version", "SAFETY 4: one exact version is displaced", "only_the_version_that_the_bid_names_is_displaced";
+    FileRenewCreates, "file-renew-creates", "SAFETY 9: a renewal never creates a record", "a_renewal_of_a_removed_file_makes_none";
+    FileRenewsAnyVersion, "file-renews-any-version", "SAFETY 9: a renewal is conditional on its version", "a_renewal_in_a_past_version_leaves_the_file_alone";
+    FileUnconditionalRelease, "file-unconditional-release", "SAFETY 9: withdrawal is conditional on the tenure", "a_withdrawal_leaves_the_file_of_another_tenure_alone";
+    FileSameVersion, "file-same-version", "SAFETY 10: every write carries a fresh number", "no_two_writes_of_a_file_have_one_version";
+    FileHolderWithoutNonce, "file-holder-without-nonce", "SAFETY 11: the holder field carries the nonce", "a_foreign_peer_of_the_same_name_is_another";
+    FileTokenKept, "file-token-kept", "SAFETY 18: the token rises at every takeover", "the_token_rises_whatever_becomes_of_the_file";
+    FileTokenWithoutClock, "file-token-without-clock", "SAFETY 18: the token is not below the clock", "the_token_rises_whatever_becomes_of_the_file";
+    FileTokenNotMirrored, "file-token-not-mirrored", "SAFETY 18: the token is mirrored in a side file", "a_token_outlives_a_foreign_holder_and_a_clock_that_went_back";
+    FileEvictionUnbarred, "file-eviction-unbarred", "DESIGN: an evicted office stays barred", "an_evicted_holder_bars_the_file_for_its_lease";
+    FileTokenNotSynced, "file-token-not-synced", "SAFETY X", "file::tests";
+    FileSealIgnored, "file-seal-ignored", "SAFETY X", "file::tests";
+    FileCorruptIsFree, "file-corrupt-is-free", "SAFETY X", "file::tests";
+    FileFollowsLinks, "file-follows-links", "SAFETY X", "file::tests";
+    FileForeignOwnerTaken, "file-foreign-owner-taken", "SAFETY X", "file::tests";
+    FileLinkedTwiceTaken, "file-linked-twice-taken", "SAFETY X", "file::tests";
+    FileWritableByAll, "file-writable-by-all", "SAFETY X", "file::tests";
+    FileInodeNotCompared, "file-inode-not-compared", "SAFETY X", "file::tests";
+    FileUnlocked, "file-unlocked", "SAFETY X", "file::tests";
+    FileWaitsForEver, "file-waits-for-ever", "SAFETY X", "file::tests";
+    FileEverywhereLocal, "file-everywhere-local", "SAFETY X", "file::tests";
+    FileWorkEndAssumed, "file-work-end-assumed", "SAFETY X", "file::tests";
+    FileKillTakesNothing, "file-kill-takes-nothing", "SAFETY X", "file::tests";
+    FileMissingIsDead, "file-missing-is-dead", "SAFETY X", "file::tests";
 }
 
 /// Whether this fault is planted.

@@ -1,0 +1,1 @@
+//! What the file backend does to its files.
