@@ -54,12 +54,13 @@ impl Copy {
         self.slots.iter().flatten()
     }
 
-    /// The last record, if it is from before the machine was last started: only then can a lease file be torn, and then no process of that
-    /// time lives.
-    pub(super) fn of_an_earlier_boot(&self) -> Option<&Record> {
+    /// What a lease file that cannot be read said last, if that was torn when the machine went down: then no process of that time lives. Neither
+    /// this record nor the file was written since.
+    pub(super) fn of_an_earlier_boot(&self, torn: &Checked) -> Option<&Record> {
         let last = self.records().max_by_key(|record| record.token)?;
         let now = boot::id();
-        (!now.is_empty() && !last.boot.is_empty() && *last.boot != *now).then_some(last)
+        let restarted = !now.is_empty() && !last.boot.is_empty() && *last.boot != *now;
+        (restarted && torn.is_from_before_boot()).then_some(last)
     }
 
     /// Writes a record that raises the token, and waits until it is on disk. It has a lock of its own: whoever makes the first record of an

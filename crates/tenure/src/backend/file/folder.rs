@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat, flock, fstat, fsync, open, openat, statat,
@@ -13,6 +14,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::blame::Busy;
+use super::boot;
 use crate::mutant::{Mutant, planted};
 use crate::{Error, ErrorKind};
 
@@ -213,6 +215,12 @@ impl Checked {
     pub(super) fn changed(&self) -> Result<String, Error> {
         let stat = fstat(&self.file).map_err(|error| storage(&self.path, "looked at", error))?;
         Ok(format!("{}.{}.{}", stat.st_ino, stat.st_ctime, stat.st_ctime_nsec))
+    }
+
+    /// Whether nobody has written it since the machine was started.
+    pub(super) fn is_from_before_boot(&self) -> bool {
+        let written = UNIX_EPOCH + Duration::from_secs(self.stat.st_mtime.max(0) as u64 + 1);
+        written < boot::began()
     }
 
     /// Reads from its beginning, at most this many bytes.

@@ -144,7 +144,7 @@ fn record(fields: &Map<String, Value>, seat: &Seat) -> Result<Record, Flaw> {
         renewed: time(fields, "renewTime")?,
         token: token.ok_or_else(|| corrupt("\"token\" is not a fencing token"))?,
         version: u64::from_str_radix(text(fields, "version")?, 16).map_err(|_| corrupt("\"version\" is not one"))?,
-        released_by: optional(fields, "releasedBy", |fields, key| tenure(fields, key))?,
+        released_by: optional(fields, "releasedBy", tenure)?,
         boot: text(fields, "boot")?.into(),
     })
 }

@@ -70,6 +70,12 @@ impl Locks {
         }
     }
 
+    /// Lets go of everything, as the death of the process would.
+    #[cfg(test)]
+    pub(super) fn forget_all(&self) {
+        self.held().clear();
+    }
+
     fn held(&self) -> MutexGuard<'_, HashMap<(Seat, TenureId), OwnedFd>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -206,7 +206,7 @@ impl Office<'_> {
         let read = json::read(&file.content(json::LONGEST + 1)?, self.seat, &file.changed()?);
         match read {
             Ok(content) => Ok(Try::Done(Some(content))),
-            Err(flaw) => match Copy::read(&self.folder, self.seat)?.of_an_earlier_boot() {
+            Err(flaw) => match self.before_it_was_torn(&Copy::read(&self.folder, self.seat)?, &file) {
                 Some(record) => Ok(Try::Done(Some(Content::Ours(record.clone())))),
                 None => Err(self.flawed(&file, &flaw)),
             },
@@ -228,18 +228,22 @@ impl Office<'_> {
                 let released = Record { holder: None, released_by: None, lease: Duration::from_secs(1), ..blank() };
                 Content::Ours(released)
             }
-            Err(flaw) => match copy.of_an_earlier_boot() {
-                // The machine went down in the middle of a write. Nobody of that time lives, and the side copy is the last that is sure.
+            Err(flaw) => match self.before_it_was_torn(&copy, &file) {
                 Some(record) => {
-                    let mended = record.written_again();
-                    self.put(&file, &mended)?;
+                    self.put(&file, record)?;
                     tracing::warn!(election = %self.seat, path = %file.path().display(), "a torn lease file was mended");
-                    Content::Ours(mended)
+                    Content::Ours(record.clone())
                 }
                 None => return Err(self.flawed(&file, &flaw)),
             },
         };
         Ok(Try::Done(Some(Desk { file, found, copy })))
+    }
+
+    /// The machine went down in the middle of a write: the side copy is the last that is sure. A foreign program may tear a file at any time, and
+    /// live on.
+    fn before_it_was_torn<'c>(&self, copy: &'c Copy, file: &Checked) -> Option<&'c Record> {
+        copy.of_an_earlier_boot(file).filter(|_| !self.options.foreign_peers)
     }
 
     /// SAFETY 18: the next number is above every number that may have been used, wherever it is still known, and above the clock, which knows it

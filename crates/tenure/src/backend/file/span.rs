@@ -64,7 +64,7 @@ fn part(decimals: &str, unit: u128) -> u128 {
     let (counted, rest) = decimals.split_at(decimals.len().min(18));
     let scale = 10_u128.pow(counted.len() as u32);
     let product = counted.parse::<u128>().unwrap_or(0) * unit;
-    let inexact = product % scale != 0 || rest.bytes().any(|digit| digit != b'0');
+    let inexact = !product.is_multiple_of(scale) || rest.bytes().any(|digit| digit != b'0');
     product / scale + u128::from(inexact)
 }
 
