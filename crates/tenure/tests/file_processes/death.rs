@@ -49,6 +49,7 @@ pub(crate) fn leader() {
 }
 
 /// Starts a guardian that inherits the lock, as its standard input.
+#[expect(clippy::zombie_processes, reason = "it is to outlive whoever started it")]
 fn guarded_by_another(lock: OwnedFd) {
     let mut command = Command::new(std::env::current_exe().expect("this program is a file"));
     command.env(crate::world::ROLE, "guardian").stdin(Stdio::from(lock)).stdout(Stdio::null());
