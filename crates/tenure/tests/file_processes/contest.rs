@@ -59,6 +59,8 @@ struct Arena {
 struct Fighter {
     child: Child,
     stopped_until: Option<Instant>,
+    /// It was killed, and comes back then.
+    dead_until: Option<Instant>,
 }
 
 impl Arena {
@@ -74,10 +76,11 @@ impl Arena {
         let histories = Histories::default();
         let fighters = Vec::new();
         let mut arena = Arena { scratch, peer, registers, fighters, histories, chance, looking, seen, looker };
-        for index in 0..=CANDIDATES {
-            let fighter = arena.start(index);
-            arena.fighters.push(fighter);
-        }
+        // The peer comes first, so that it leads at least once.
+        let peer = arena.start(CANDIDATES);
+        eventually(Duration::from_secs(10), "the peer leads", || arena.leader());
+        arena.fighters = (0..CANDIDATES).map(|index| arena.start(index)).collect();
+        arena.fighters.push(peer);
         arena
     }
 
@@ -86,7 +89,9 @@ impl Arena {
         let history = self.histories.of(self.scratch.path(), index, index == CANDIDATES);
         let mut command = if index == CANDIDATES {
             let mut command = Command::new(&self.peer);
-            command.arg(office.join("office.json")).args(["go", "1s", "300ms", "40ms"]).arg(&history);
+            // As a pod's, its name is that of one life.
+            let name = format!("go-{}", self.histories.kills);
+            command.arg(office.join("office.json")).args([&name, "1s", "300ms", "40ms"]).arg(&history);
             command
         } else {
             let mut command = Command::new(std::env::current_exe().expect("a file"));
@@ -96,7 +101,7 @@ impl Arena {
             command
         };
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it can be started");
-        Fighter { child, stopped_until: None }
+        Fighter { child, stopped_until: None, dead_until: None }
     }
 
     /// Kills and stops, the leader as often as anybody else.
@@ -104,19 +109,25 @@ impl Arena {
         let end = Instant::now() + span;
         while Instant::now() < end {
             std::thread::sleep(Duration::from_millis(self.chance.u64(20..250)));
-            self.thaw(Instant::now());
+            self.mend(Instant::now());
             let index = match self.leader().filter(|_| self.chance.bool()) {
                 Some(leader) => leader,
                 None => self.chance.usize(..=CANDIDATES),
             };
-            // The document's peer knows no deadline: stopped, it would believe in its office for ever.
+            let fighter = &mut self.fighters[index];
+            if fighter.dead_until.is_some() || fighter.stopped_until.is_some() {
+                continue;
+            }
+            // The document's peer knows no deadline: stopped, it would believe in its office for ever. It is waited for longer than it waits
+            // for itself, so if it came back at once nobody else would ever lead.
             if index == CANDIDATES || self.chance.u8(..10) < 4 {
+                let away = if index == CANDIDATES { 1500..6000 } else { 0..300 };
+                self.fighters[index].dead_until = Some(Instant::now() + Duration::from_millis(self.chance.u64(away)));
                 self.kill(index);
-                self.fighters[index] = self.start(index);
-            } else if self.fighters[index].stopped_until.is_none() {
-                self.signal(index, Signal::STOP);
+            } else {
                 let span = Duration::from_millis(self.chance.u64(50..2500));
                 self.fighters[index].stopped_until = Some(Instant::now() + span);
+                self.signal(index, Signal::STOP);
                 self.histories.stops += 1;
             }
         }
@@ -126,8 +137,9 @@ impl Arena {
     fn peace(&mut self) {
         for fighter in &mut self.fighters {
             fighter.stopped_until = fighter.stopped_until.map(|_| Instant::now());
+            fighter.dead_until = fighter.dead_until.map(|_| Instant::now());
         }
-        self.thaw(Instant::now());
+        self.mend(Instant::now());
         let within = LEASE * 3 + Duration::from_secs(3);
         let backend = FileBackend::new(self.scratch.path().join("office")).expect("a directory");
         eventually(within, "somebody leads again", || {
@@ -138,14 +150,19 @@ impl Arena {
         for index in 0..=CANDIDATES {
             self.kill(index);
         }
+        self.histories.kills -= 1 + CANDIDATES;
         self.looking.store(false, Ordering::Relaxed);
         if let Some(looker) = self.looker.take() {
             looker.join().expect("it only looks");
         }
     }
 
-    fn thaw(&mut self, now: Instant) {
+    /// Those whose time it is go on, or live again.
+    fn mend(&mut self, now: Instant) {
         for index in 0..self.fighters.len() {
+            if self.fighters[index].dead_until.is_some_and(|until| until <= now) {
+                self.fighters[index] = self.start(index);
+            }
             if self.fighters[index].stopped_until.is_some_and(|until| until <= now) {
                 self.fighters[index].stopped_until = None;
                 self.signal(index, Signal::CONT);
@@ -171,7 +188,7 @@ impl Arena {
         let seen = self.seen.lock().unwrap();
         let held = seen.last()?.held()?;
         match &*held.holder {
-            "go" => Some(CANDIDATES),
+            name if name.starts_with("go-") => Some(CANDIDATES),
             name => name.strip_prefix('w')?.parse().ok(),
         }
     }

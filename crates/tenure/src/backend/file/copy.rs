@@ -60,7 +60,7 @@ impl Copy {
         let last = self.records().max_by_key(|record| record.token)?;
         let now = boot::id();
         let restarted = !now.is_empty() && !last.boot.is_empty() && *last.boot != *now;
-        (restarted && torn.is_from_before_boot()).then_some(last)
+        (restarted && torn.is_from_before_boot() || planted(Mutant::FileMendedAnytime)).then_some(last)
     }
 
     /// Writes a record that raises the token, and waits until it is on disk. It has a lock of its own: whoever makes the first record of an

@@ -47,6 +47,9 @@ impl Locks {
             }
         };
         checked.put(tenure.to_string().as_bytes(), 0)?;
+        if planted(Mutant::FileLivenessUnlocked) {
+            let _ = flock(checked.file(), FlockOperation::Unlock);
+        }
         self.held().insert((seat.clone(), tenure), checked.into_file().into());
         Ok(())
     }

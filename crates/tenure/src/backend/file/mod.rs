@@ -292,7 +292,8 @@ impl FileBackend {
 impl Backend for FileBackend {
     fn traits(&self) -> Traits {
         let local = self.locality == Locality::Local;
-        let promise = match (self.locality, self.options.foreign_peers) {
+        let foreign = self.options.foreign_peers && !planted(Mutant::FileFencedWithForeignPeers);
+        let promise = match (self.locality, foreign) {
             (Locality::Elsewhere, _) => Promise::BestEffort,
             (Locality::Local, true) => Promise::LeaseOnly,
             (Locality::Local, false) => Promise::Fenced,

@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use super::folder::{gone, storage};
 use super::names::{Kind, Names};
+use crate::mutant::{Mutant, planted};
 use crate::{Error, ErrorKind};
 
 /// The process's instance. A user may have few of them (128 unless set), so that there is one, on a thread of its own, for all directories
@@ -104,8 +105,8 @@ impl Notices {
         static INSTANCE: Mutex<Option<Arc<Notices>>> = Mutex::new(None);
         let mut instance = INSTANCE.lock().unwrap_or_else(PoisonError::into_inner);
         match instance.as_ref() {
-            Some(notices) => Ok(notices.clone()),
-            None => Ok(instance.insert(Notices::begin()?).clone()),
+            Some(notices) if !planted(Mutant::FileManyInstances) => Ok(notices.clone()),
+            _ => Ok(instance.insert(Notices::begin()?).clone()),
         }
     }
 

@@ -56,6 +56,7 @@ impl Office<'_> {
     pub(super) fn stand(&self, bid: &Bid) -> Result<Try<Standing>, Error> {
         // Whoever cannot win needs no lock: a candidate that is frozen while it asks must not keep the holder from renewing.
         if let Try::Done(Some(seen)) = self.peek()?
+            && !planted(Mutant::FileContenderLocks)
             && !seen.is_of(bid.tenure())
             && !is_open_to(&seen, bid)
         {
@@ -317,8 +318,8 @@ impl Office<'_> {
         }
         let lease = content.lease();
         match self.options.trust {
-            Trust::Observation => Expiry::Observe { recorded: lease },
-            Trust::RecordedWallTime => {
+            Trust::Observation if !planted(Mutant::FileWallTimeTrusted) => Expiry::Observe { recorded: lease },
+            Trust::Observation | Trust::RecordedWallTime => {
                 let age = wall_clock().duration_since(content.renewed()).unwrap_or_default();
                 Expiry::Dead { after: lease.saturating_sub(age) }
             }

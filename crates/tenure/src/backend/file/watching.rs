@@ -8,6 +8,7 @@ use super::FileBackend;
 use super::names::Names;
 use super::notices::{Notices, Rung, Subscription};
 use crate::backend::{Expiry, Hint, Sight, Watch};
+use crate::mutant::{Mutant, planted};
 use crate::{Error, Seat};
 
 /// What a watcher has to know.
@@ -24,6 +25,9 @@ pub(super) fn begin(backend: &FileBackend, seat: &Seat) -> Result<Watch, Error> 
     let hints = stream::unfold(Some(watching), |watching| async move {
         let watching = watching?;
         let rung = watching.subscription.heard().await;
+        if rung.lost() && planted(Mutant::FileSilentWatchEnd) {
+            return None;
+        }
         if rung.lost() {
             return Some((Hint::Lagged, None));
         }
