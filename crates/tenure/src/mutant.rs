@@ -154,6 +154,7 @@ mutants! {
     FileWritableByAll, "file-writable-by-all", "SAFETY security: others cannot write", "a_file_that_others_may_write_or_its_owner_may_not_is_an_error,a_directory_in_which_anybody_may_replace_files_is_refused";
     FileInodeNotCompared, "file-inode-not-compared", "SAFETY security: the inode is compared again after locking", "a_file_that_was_replaced_while_its_lock_was_waited_for_is_not_written";
     FileUnlocked, "file-unlocked", "SAFETY security: a short lock around each read and write", "a_read_and_the_write_that_follows_it_are_one_step,waiting_for_the_lock_obeys_its_timeout_and_says_who_has_it";
+    FileForkKeepsLock, "file-fork-keeps-lock", "DESIGN: the short lock is given back, and not only closed", "a_process_that_was_forked_in_between_does_not_keep_the_lock";
     FileWaitsForEver, "file-waits-for-ever", "SEEDS 56: waiting for the lock obeys its timeout", "waiting_for_the_lock_obeys_its_timeout_and_says_who_has_it";
     FileContenderLocks, "file-contender-locks", "DESIGN: whoever cannot win takes no lock", "waiting_for_the_lock_obeys_its_timeout_and_says_who_has_it";
     FileEverywhereLocal, "file-everywhere-local", "SAFETY 20: an unknown file system promises best effort", "a_file_system_that_is_not_known_is_only_best_effort";

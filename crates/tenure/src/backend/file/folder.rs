@@ -31,6 +31,8 @@ pub(super) struct Checked {
     file: File,
     path: PathBuf,
     stat: Stat,
+    /// Its lock is to be given back, and not only closed.
+    unlock: bool,
 }
 
 /// What came of an attempt to open and lock a file.
@@ -93,10 +95,15 @@ impl Folder {
     }
 
     /// Takes the short lock of a file that is open, and makes sure that the file is still the one that its name means.
-    pub(super) fn lock(&self, name: &str, checked: Checked, how: FlockOperation) -> Result<Opening<Checked>, Error> {
+    pub(super) fn lock(
+        &self,
+        name: &str,
+        mut checked: Checked,
+        how: FlockOperation,
+    ) -> Result<Opening<Checked>, Error> {
         if !planted(Mutant::FileUnlocked) {
             match flock(&checked.file, how) {
-                Ok(()) => {}
+                Ok(()) => checked.unlock = true,
                 Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(Opening::Busy(Busy::locked(&checked.stat))),
                 Err(error) => return Err(storage(&checked.path, "locked", error)),
             }
@@ -111,7 +118,8 @@ impl Folder {
             Err(error) => return Err(storage(&checked.path, "looked at", error)),
         }
         // What was checked before the lock may have changed until then.
-        Ok(Opening::Done(Checked::new(checked.file, checked.path)?))
+        checked.stat = look_at(&checked.file, &checked.path)?;
+        Ok(Opening::Done(checked))
     }
 
     /// Gives a complete file its name, unless there is one of that name.
@@ -172,26 +180,8 @@ impl Folder {
 
 impl Checked {
     fn new(file: File, path: PathBuf) -> Result<Self, Error> {
-        let stat = fstat(&file).map_err(|error| storage(&path, "looked at", error))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(denied(&path, "it is not a regular file: remove it"));
-        }
-        let (owner, user) = (stat.st_uid, rustix::process::geteuid().as_raw());
-        if owner != user && !planted(Mutant::FileForeignOwnerTaken) {
-            let message =
-                format!("it belongs to user {owner}, and this is user {user}: run all candidates as one user");
-            return Err(denied(&path, message));
-        }
-        if stat.st_mode & 0o022 != 0 && !planted(Mutant::FileWritableByAll) {
-            return Err(denied(&path, "other users may write it: chmod 600 it"));
-        }
-        if stat.st_mode & 0o600 != 0o600 {
-            return Err(denied(&path, "its owner may not read and write it: chmod 600 it"));
-        }
-        if stat.st_nlink > 1 && !planted(Mutant::FileLinkedTwiceTaken) {
-            return Err(denied(&path, "it has a second name (a hard link): remove that"));
-        }
-        Ok(Checked { file, path, stat })
+        let stat = look_at(&file, &path)?;
+        Ok(Checked { file, path, stat, unlock: false })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -202,8 +192,10 @@ impl Checked {
         &self.file
     }
 
-    pub(super) fn into_file(self) -> File {
-        self.file
+    /// Another descriptor of it, which keeps its lock until the last one is closed.
+    pub(super) fn keeping_its_lock(mut self) -> Result<OwnedFd, Error> {
+        self.unlock = false;
+        self.file.try_clone().map(OwnedFd::from).map_err(|error| storage(&self.path, "kept open", error))
     }
 
     /// How long it was when it was opened.
@@ -248,6 +240,38 @@ impl Checked {
     pub(super) fn sync(&self) -> Result<(), Error> {
         self.file.sync_data().map_err(|error| storage(&self.path, "written to disk", error))
     }
+}
+
+/// A process that was forked at this moment has the descriptor too: to close ours alone would leave the lock with it.
+impl Drop for Checked {
+    fn drop(&mut self) {
+        if self.unlock && !planted(Mutant::FileForkKeepsLock) {
+            let _ = flock(&self.file, FlockOperation::Unlock);
+        }
+    }
+}
+
+/// Checks what an open file is.
+fn look_at(file: &File, path: &Path) -> Result<Stat, Error> {
+    let stat = fstat(file).map_err(|error| storage(path, "looked at", error))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(denied(path, "it is not a regular file: remove it"));
+    }
+    let (owner, user) = (stat.st_uid, rustix::process::geteuid().as_raw());
+    if owner != user && !planted(Mutant::FileForeignOwnerTaken) {
+        let message = format!("it belongs to user {owner}, and this is user {user}: run all candidates as one user");
+        return Err(denied(path, message));
+    }
+    if stat.st_mode & 0o022 != 0 && !planted(Mutant::FileWritableByAll) {
+        return Err(denied(path, "other users may write it: chmod 600 it"));
+    }
+    if stat.st_mode & 0o600 != 0o600 {
+        return Err(denied(path, "its owner may not read and write it: chmod 600 it"));
+    }
+    if stat.st_nlink > 1 && !planted(Mutant::FileLinkedTwiceTaken) {
+        return Err(denied(path, "it has a second name (a hard link): remove that"));
+    }
+    Ok(stat)
 }
 
 fn same(one: &Stat, other: &Stat) -> bool {

@@ -50,7 +50,7 @@ impl Locks {
         if planted(Mutant::FileLivenessUnlocked) {
             let _ = flock(checked.file(), FlockOperation::Unlock);
         }
-        self.held().insert((seat.clone(), tenure), checked.into_file().into());
+        self.held().insert((seat.clone(), tenure), checked.keeping_its_lock()?);
         Ok(())
     }
 
@@ -95,7 +95,10 @@ pub(super) fn look(folder: &Folder, seat: &Seat, tenure: TenureId) -> Life {
         return Life::Unknown;
     }
     match flock(checked.file(), FlockOperation::NonBlockingLockShared) {
-        Ok(()) => Life::Over,
+        Ok(()) => {
+            let _ = flock(checked.file(), FlockOperation::Unlock);
+            Life::Over
+        }
         Err(Errno::WOULDBLOCK) => Life::Going,
         Err(_) => Life::Unknown,
     }

@@ -79,6 +79,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
 use self::folder::{Folder, storage};
@@ -332,7 +333,9 @@ impl Backend for FileBackend {
 
     #[cfg(target_os = "linux")]
     fn watch<'a>(&'a self, seat: &'a Seat, _: Option<&'a Bid>) -> Answer<'a, Watch> {
-        Box::pin(async move { watching::begin(self, seat).map_err(|error| error.of_election(seat).during("watch")) })
+        Box::pin(
+            async move { watching::begin(self, seat).await.map_err(|error| error.of_election(seat).during("watch")) },
+        )
     }
 
     /// A batch is one trip to a thread that may block, not one for each; what is locked at that moment is tried again by itself.
@@ -347,15 +350,14 @@ impl Backend for FileBackend {
                 Ok(tried) => tried,
                 Err(error) => return due.iter().map(|_| Err(error.again())).collect(),
             };
-            let mut answers = Vec::with_capacity(due.len());
-            for (one, tried) in due.iter().zip(tried) {
-                answers.push(match tried {
+            let answers = due.iter().zip(tried).map(|(one, tried)| async move {
+                match tried {
                     Ok(Try::Done(renewal)) => Ok(renewal),
                     Ok(Try::Busy(_)) => self.renew(&one.bid, &one.version, one.attempt).await,
                     Err(error) => Err(error.of_election(one.bid.seat()).during("renew")),
-                });
-            }
-            answers
+                }
+            });
+            join_all(answers).await
         })
     }
 

@@ -76,7 +76,7 @@ impl Office<'_> {
         if !is_open_to(&desk.found, bid) {
             return Ok(Try::Done(Standing::Held(self.sight(&desk.found))));
         }
-        let record = self.taking(bid, &desk.found, &desk.copy);
+        let record = self.taking_over(bid, desk.found.token().max(desk.copy.token()))?;
         done!(self.announce(bid, &record)?);
         self.put(&desk.file, &record).map_err(Error::indeterminate)?;
         self.sweep(bid, Some(&desk.found), &desk.copy);
@@ -92,7 +92,7 @@ impl Office<'_> {
             Opening::Busy(busy) => return Ok(Try::Busy(busy)),
         };
         let copy = Copy::read(&self.folder, self.seat)?;
-        let record = self.taking_over(bid, copy.token());
+        let record = self.taking_over(bid, copy.token())?;
         done!(self.announce(bid, &record)?);
         let named = self.put(&file, &record).and_then(|()| self.folder.name(&first, &lease));
         if !matches!(named, Ok(true)) {
@@ -249,16 +249,17 @@ impl Office<'_> {
 
     /// SAFETY 18: the next number is above every number that may have been used, wherever it is still known, and above the clock, which knows it
     /// when nobody else does.
-    fn taking(&self, bid: &Bid, found: &Content, copy: &Copy) -> Record {
-        self.taking_over(bid, found.token().max(copy.token()))
-    }
-
-    fn taking_over(&self, bid: &Bid, last: u64) -> Record {
+    fn taking_over(&self, bid: &Bid, last: u64) -> Result<Record, Error> {
+        if last >= i64::MAX as u64 {
+            let message =
+                format!("the last token was {last}, and none is higher: move its files away, and set a token base");
+            return Err(Error::new(ErrorKind::TokenWentBack, message));
+        }
         let clock = if planted(Mutant::FileTokenWithoutClock) { 0 } else { micros(wall_clock()) };
         let token = if planted(Mutant::FileTokenKept) { last.max(1) } else { last.saturating_add(1).max(clock) };
         let declared = bid.work_ends_with_process() || planted(Mutant::FileWorkEndAssumed);
         let within = (declared && self.locality == Locality::Local).then(|| self.options.work.within());
-        Record::taken_by(bid, token, within)
+        Ok(Record::taken_by(bid, token, within))
     }
 
     /// What comes before a new record is written in place: its number on disk, and its liveness lock.

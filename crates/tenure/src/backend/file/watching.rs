@@ -19,8 +19,10 @@ struct Watching {
 }
 
 /// Subscribes, and gives the stream.
-pub(super) fn begin(backend: &FileBackend, seat: &Seat) -> Result<Watch, Error> {
-    let subscription = Notices::of_this_process()?.subscribe(&backend.path, &Names::of(seat))?;
+pub(super) async fn begin(backend: &FileBackend, seat: &Seat) -> Result<Watch, Error> {
+    let names = Names::of(seat);
+    let subscribed = backend.blocking(move |backend| Notices::of_this_process()?.subscribe(&backend.path, &names));
+    let subscription = subscribed.await?;
     let watching = Watching { backend: backend.clone(), seat: seat.clone(), subscription };
     let hints = stream::unfold(Some(watching), |watching| async move {
         let watching = watching?;

@@ -79,3 +79,17 @@ async fn a_leftover_of_a_first_record_that_was_never_named_is_used_again() {
     assert!(rig.sees().await.is_of(bid.tenure()));
     assert!(!rig.file("office@new").exists());
 }
+
+#[tokio::test]
+async fn a_process_that_was_forked_in_between_does_not_keep_the_lock() {
+    use super::super::folder::{Folder, Opening};
+    let rig = Rig::new();
+    rig.wins(&Candidate::new("a", 1).bid(1)).await;
+    let folder = Folder::open(&rig.path).unwrap();
+    let Ok(Opening::Done(locked)) = folder.locked("office.json", false) else { panic!("nobody has the lock") };
+    // What a fork leaves behind: another descriptor of the same open file.
+    let _forked = locked.file().try_clone().unwrap();
+    assert!(matches!(folder.locked("office.json", false), Ok(Opening::Busy(_))));
+    drop(locked);
+    assert!(matches!(folder.locked("office.json", false), Ok(Opening::Done(_))));
+}

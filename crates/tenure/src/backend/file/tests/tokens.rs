@@ -94,11 +94,7 @@ async fn a_renewal_draws_no_number_and_writes_no_side_copy() {
 async fn a_token_at_its_end_is_an_error_and_not_a_fresh_start() {
     let rig = Rig::new();
     raise_copy(&rig, i64::MAX as u64).await;
-    // The machine refuses a number beyond what a database can keep; the file keeps what was used.
-    let stood = rig.stand(&Candidate::new("a", 1).bid(1)).await;
-    match stood {
-        Ok(Standing::Elected(grant)) => assert!(token_of(&grant) > i64::MAX as u64),
-        Ok(other) => panic!("{other:?}"),
-        Err(_) => {}
-    }
+    let error = rig.stand(&Candidate::new("a", 1).bid(1)).await.unwrap_err();
+    assert_eq!(error.kind(), crate::ErrorKind::TokenWentBack, "{error}");
+    assert!(!rig.lease().exists());
 }
