@@ -164,6 +164,8 @@ mutants! {
     FileLivenessUnlocked, "file-liveness-unlocked", "SAFETY 4: a living holder has its liveness lock", "a_free_lock_allows_a_takeover_after_the_time_that_the_record_names";
     FileKillTakesNothing, "file-kill-takes-nothing", "SAFETY 2c: a takeover after the time that a kill takes", "a_free_lock_allows_a_takeover_after_the_time_that_the_record_names";
     FileMissingIsDead, "file-missing-is-dead", "SAFETY 4: a missing liveness file proves nothing", "a_liveness_file_that_is_missing_or_tampered_with_proves_nothing";
+    FileEvictedLetsGo, "file-evicted-lets-go", "SAFETY 12: an evicted holder keeps its liveness lock while its work may run", "a_barred_office_is_free_once_the_evicted_work_has_stopped";
+    FileRemountUnnoticed, "file-remount-unnoticed", "SAFETY 20: a promise ends with the file system it was made on", "a_disk_that_is_mounted_over_the_directory_is_noticed";
     FileManyInstances, "file-many-instances", "DESIGN: one inotify instance a process", "one_process_has_one_inotify_instance";
     FileSilentWatchEnd, "file-silent-watch-end", "DESIGN: a watch never ends silently", "a_disk_that_was_unmounted_ends_its_watches";
 }

@@ -121,7 +121,7 @@ impl Arena {
             // The document's peer knows no deadline: stopped, it would believe in its office for ever. It is waited for longer than it waits
             // for itself, so if it came back at once nobody else would ever lead.
             if index == CANDIDATES || self.chance.u8(..10) < 4 {
-                let away = if index == CANDIDATES { 1500..6000 } else { 0..300 };
+                let away = if index == CANDIDATES { 1200..2500 } else { 0..300 };
                 self.fighters[index].dead_until = Some(Instant::now() + Duration::from_millis(self.chance.u64(away)));
                 self.kill(index);
             } else {

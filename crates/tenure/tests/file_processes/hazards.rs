@@ -236,6 +236,18 @@ pub(crate) fn a_file_system_that_is_not_known_is_only_best_effort() {
     assert_eq!(ready, "fenced Pushed true", "for comparison");
 }
 
+pub(crate) fn a_disk_that_is_mounted_over_the_directory_is_noticed() {
+    // SAFETY 20: such as one of the network that is mounted after the service was started.
+    let scratch = Scratch::default();
+    let (mut disk, ready) = Disk::new(&scratch, "-t tmpfs -o mode=700");
+    assert_eq!(ready, "fenced Pushed true");
+    disk.probe.assert_ok("stand", "elected");
+    assert!(disk.shell("mount -t ramfs -o mode=700 none \"$D\""));
+    disk.probe.assert_refused("renew", ErrorKind::Denied, "another kind of file system");
+    assert!(disk.shell("umount \"$D\""));
+    disk.probe.assert_ok("renew", "extended");
+}
+
 pub(crate) fn a_disk_that_was_unmounted_ends_its_watches() {
     let scratch = Scratch::default();
     let (mut disk, _) = Disk::new(&scratch, "-t tmpfs -o mode=700");

@@ -57,6 +57,7 @@ fn main() {
         hazards::a_read_only_file_system_is_an_error needs root();
         hazards::a_full_disk_loses_nothing needs root();
         hazards::a_file_system_that_is_not_known_is_only_best_effort needs root();
+        hazards::a_disk_that_is_mounted_over_the_directory_is_noticed needs root();
         hazards::a_disk_that_was_unmounted_ends_its_watches needs root();
         contest::eight_processes_contend_under_kill_and_stop needs go();
     };

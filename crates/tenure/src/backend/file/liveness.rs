@@ -54,12 +54,19 @@ impl Locks {
         Ok(())
     }
 
-    /// Lets go of a tenure that holds nothing any more, and removes its file.
+    /// Lets go of a tenure that no record names any more, and removes its file: first the file, so that nobody finds it free.
     pub(super) fn drop(&self, folder: &Folder, seat: &Seat, tenure: TenureId) {
-        let had = self.held().remove(&(seat.clone(), tenure));
-        if had.is_some() {
+        let key = (seat.clone(), tenure);
+        if self.held().contains_key(&key) {
             sweep(folder, seat, tenure);
+            self.held().remove(&key);
         }
+    }
+
+    /// Lets go of every tenure of an election but the one that has just won it. Only under the lease file's lock: before its record is written
+    /// a tenure has its lock already.
+    pub(super) fn keep_only(&self, seat: &Seat, tenure: TenureId) {
+        self.held().retain(|(of, other), _| of != seat || *other == tenure);
     }
 
     /// Another descriptor of the lock of this tenure.

@@ -261,8 +261,17 @@ impl FileBackend {
     }
 
     fn once<T>(&self, seat: &Seat, once: impl Fn(&Office<'_>) -> Result<Try<T>, Error>) -> Result<Try<T>, Error> {
+        let folder = Folder::open(&self.path)?;
+        let locality = Locality::of(folder.fd()).map_err(|error| storage(&self.path, "looked at", error))?;
+        if locality != self.locality && !planted(Mutant::FileRemountUnnoticed) {
+            let message = format!(
+                "{} is on another kind of file system than when this process began, so its promise is void: restart it",
+                self.path.display()
+            );
+            return Err(Error::new(ErrorKind::Denied, message));
+        }
         once(&Office {
-            folder: Folder::open(&self.path)?,
+            folder,
             seat,
             names: Names::of(seat),
             locality: self.locality,

@@ -80,6 +80,7 @@ impl Office<'_> {
         done!(self.announce(bid, &record)?);
         self.put(&desk.file, &record).map_err(Error::indeterminate)?;
         self.sweep(bid, Some(&desk.found), &desk.copy);
+        self.locks.keep_only(self.seat, bid.tenure());
         Ok(Try::Done(Standing::Elected(self.grant(bid, &record, desk.found.vacancy()))))
     }
 
@@ -124,7 +125,9 @@ impl Office<'_> {
                 Ok(Try::Done(Renewal::Extended(self.grant(bid, &extended, Vacancy::Free))))
             }
             None => {
-                if !desk.found.is_of(bid.tenure()) {
+                // An evicted holder's work may still run, and the bar names its lock: that is kept until the work has stopped.
+                let named = desk.found.work().is_some_and(|work| work.liveness == bid.tenure());
+                if !named || planted(Mutant::FileEvictedLetsGo) {
                     self.locks.drop(&self.folder, self.seat, bid.tenure());
                 }
                 Ok(Try::Done(Renewal::Mismatch(self.sight(&desk.found))))
@@ -315,7 +318,7 @@ impl Office<'_> {
             && liveness::look(&self.folder, self.seat, work.liveness) == Life::Over
         {
             let after = if planted(Mutant::FileKillTakesNothing) { Duration::ZERO } else { work.within };
-            return Expiry::Dead { after };
+            return Expiry::Dead { after: after.min(content.lease()) };
         }
         let lease = content.lease();
         match self.options.trust {

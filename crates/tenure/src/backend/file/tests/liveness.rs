@@ -76,11 +76,30 @@ async fn liveness_files_go_with_their_tenures() {
 }
 
 #[tokio::test]
+async fn whoever_wins_lets_go_of_what_its_process_held_before() {
+    let rig = Rig::new();
+    let candidate = Candidate::new("a", 1).work_ends();
+    let grant = rig.wins(&candidate.bid(1)).await;
+    rig.wins(&candidate.displacing(2, Some(grant.version))).await;
+    assert!(rig.backend.liveness(&seat(), candidate.bid(1).tenure()).is_err());
+    assert!(rig.backend.liveness(&seat(), candidate.bid(2).tenure()).is_ok());
+}
+
+#[tokio::test]
+async fn a_dead_holder_is_never_waited_for_longer_than_its_lease() {
+    let rig = Rig::with(|backend| backend.work_ends(WorkEnds::WithTree { within: Duration::from_secs(3600) }));
+    rig.wins(&Candidate::new("a", 1).work_ends().bid(1)).await;
+    rig.backend.locks.forget_all();
+    assert_eq!(expiry(&rig).await, Expiry::Dead { after: LEASE });
+}
+
+#[tokio::test]
 async fn a_displaced_holder_lets_go_of_its_lock_when_it_hears_of_it() {
     let rig = Rig::new();
     let (one, two) = (Candidate::new("a", 1).work_ends().bid(1), Candidate::new("b", 2));
     let grant = rig.wins(&one).await;
-    rig.wins(&two.displacing(1, Some(grant.version.clone()))).await;
+    let other = FileBackend::new(&rig.path).unwrap();
+    other.stand(&two.displacing(1, Some(grant.version.clone())), attempt()).await.unwrap();
     assert!(rig.backend.liveness(&seat(), one.tenure()).is_ok(), "a frozen holder keeps its own");
     assert!(matches!(rig.renew(&one, &grant.version).await, Ok(Renewal::Mismatch(_))));
     assert!(rig.backend.liveness(&seat(), one.tenure()).is_err());

@@ -220,14 +220,18 @@ async fn an_evicted_holder_bars_the_file_for_its_lease() {
 }
 
 #[tokio::test]
-async fn a_barred_office_is_free_once_the_evicted_process_is_proved_dead() {
+async fn a_barred_office_is_free_once_the_evicted_work_has_stopped() {
+    // I1: the evicted one hears of it at its next renewal, and its work may run on for the grace.
     let rig = Rig::new();
     let holder = Candidate::new("a", 1).work_ends().bid(1);
-    rig.wins(&holder).await;
+    let grant = rig.wins(&holder).await;
     rig.backend.evict(&seat()).await.unwrap();
-    let Sight::Held(held) = rig.sees().await else { panic!("it is barred") };
-    assert!(matches!(held.expiry, Expiry::Observe { .. }), "it lives: {held:?}");
-    drop(rig.backend.liveness(&seat(), holder.tenure()).expect("an eviction takes nobody's lock"));
+    let expiry = async || rig.sees().await.held().map(|held| held.expiry);
+    assert_eq!(expiry().await, Some(Expiry::Observe { recorded: LEASE }), "it lives");
+    assert!(matches!(rig.renew(&holder, &grant.version).await, Ok(Renewal::Mismatch(_))));
+    assert_eq!(expiry().await, Some(Expiry::Observe { recorded: LEASE }), "it only knows by now");
+    rig.backend.locks.forget_all();
+    assert!(matches!(expiry().await, Some(Expiry::Dead { .. })), "its process is gone");
 }
 
 #[tokio::test]
