@@ -40,14 +40,14 @@ async fn story() -> Result<(), Error> {
     println!("The lease is 10 s. The office is {}.", directory.0.join("nightly-report.json").display());
     // This process only looks on.
     let election = Election::new(FileBackend::new(&directory.0)?, "nightly-report")?;
-    let mut first = start("ada", &directory.0);
+    let mut first = Process::start("ada", &directory.0);
     let before = holder(&election, "ada").await?;
-    let mut second = start("bob", &directory.0);
+    let mut second = Process::start("bob", &directory.0);
     tokio::time::sleep(Duration::from_millis(500)).await;
 
     println!("\nada is killed.");
     let killed = Instant::now();
-    first.kill().expect("it is ours to kill");
+    first.kill();
     let after = holder(&election, "bob").await?;
     println!("bob holds the office {:.0?} after that.", killed.elapsed());
     assert!(after.token() > before.token(), "tokens rise with every tenure");
@@ -55,17 +55,31 @@ async fn story() -> Result<(), Error> {
 
     println!("\nbob is asked to resign.");
     election.ask_to_resign().await?;
-    second.wait().expect("it ends by itself");
-    first.wait().expect("it was killed");
+    second.0.wait().expect("it ends by itself");
     let vacant = election.incumbent().await?.is_none();
     println!("The office is {}.", if vacant { "vacant" } else { "held" });
     Ok(())
 }
 
-/// This program again, as a candidate.
-fn start(name: &str, directory: &Path) -> Child {
-    let program = std::env::current_exe().expect("this program is a file");
-    Command::new(program).arg(directory).env(NAME, name).spawn().expect("this program can be run again")
+/// This program again, as a candidate; it does not outlive the story.
+struct Process(Child);
+
+impl Process {
+    fn start(name: &str, directory: &Path) -> Self {
+        let program = std::env::current_exe().expect("this program is a file");
+        Process(Command::new(program).arg(directory).env(NAME, name).spawn().expect("this program can be run again"))
+    }
+
+    fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
 }
 
 /// Waits until this one holds the office.
