@@ -91,7 +91,7 @@ impl Arena {
             let mut command = Command::new(&self.peer);
             // As a pod's, its name is that of one life.
             let name = format!("go-{}", self.histories.kills);
-            command.arg(office.join("office.json")).args([&name, "1s", "300ms", "40ms"]).arg(&history);
+            command.arg(office.join("office.json")).args([&name, "1s", "300ms", "5ms"]).arg(&history);
             command
         } else {
             let mut command = Command::new(std::env::current_exe().expect("a file"));

@@ -160,6 +160,13 @@ pub(crate) fn an_unreadable_file_or_directory_is_an_error() {
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
 }
 
+/// Whether this process may have disks of its own.
+pub(crate) fn can_mount() -> bool {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", "mount -t tmpfs none /tmp"]);
+    command.output().is_ok_and(|output| output.status.success())
+}
+
 /// A probe on a disk of its own, which nobody else sees.
 struct Disk {
     probe: Process,

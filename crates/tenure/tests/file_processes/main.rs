@@ -35,7 +35,8 @@ fn main() {
             other => panic!("no role {other}"),
         };
     }
-    let root = || (!rustix::process::geteuid().is_root()).then_some("root, to be another user or to mount a disk");
+    let root = || (!rustix::process::geteuid().is_root()).then_some("root, to be another user");
+    let disks = || (!hazards::can_mount()).then_some("root and `unshare`, to mount a disk that nobody else sees");
     let go = || contest::go().is_none().then_some("go, to build a peer");
     let cases: Vec<Case> = cases! {
         boundaries::a_first_bid_killed_at_any_system_call_leaves_the_office_free_or_won;
@@ -54,11 +55,11 @@ fn main() {
         death::one_process_has_one_inotify_instance;
         hazards::a_file_of_another_user_is_refused needs root();
         hazards::an_unreadable_file_or_directory_is_an_error needs root();
-        hazards::a_read_only_file_system_is_an_error needs root();
-        hazards::a_full_disk_loses_nothing needs root();
-        hazards::a_file_system_that_is_not_known_is_only_best_effort needs root();
-        hazards::a_disk_that_is_mounted_over_the_directory_is_noticed needs root();
-        hazards::a_disk_that_was_unmounted_ends_its_watches needs root();
+        hazards::a_read_only_file_system_is_an_error needs disks();
+        hazards::a_full_disk_loses_nothing needs disks();
+        hazards::a_file_system_that_is_not_known_is_only_best_effort needs disks();
+        hazards::a_disk_that_is_mounted_over_the_directory_is_noticed needs disks();
+        hazards::a_disk_that_was_unmounted_ends_its_watches needs disks();
         contest::eight_processes_contend_under_kill_and_stop needs go();
     };
     let mut arguments = Arguments::from_args();

@@ -40,7 +40,6 @@ pub(super) struct Office<'a> {
 struct Desk {
     file: Checked,
     found: Content,
-    copy: Copy,
 }
 
 macro_rules! done {
@@ -76,10 +75,11 @@ impl Office<'_> {
         if !is_open_to(&desk.found, bid) {
             return Ok(Try::Done(Standing::Held(self.sight(&desk.found))));
         }
-        let record = self.taking_over(bid, desk.found.token().max(desk.copy.token()))?;
+        let copy = Copy::read(&self.folder, self.seat)?;
+        let record = self.taking_over(bid, desk.found.token().max(copy.token()))?;
         done!(self.announce(bid, &record)?);
         self.put(&desk.file, &record).map_err(Error::indeterminate)?;
-        self.sweep(bid, Some(&desk.found), &desk.copy);
+        self.sweep(bid, Some(&desk.found), &copy);
         self.locks.keep_only(self.seat, bid.tenure());
         Ok(Try::Done(Standing::Elected(self.grant(bid, &record, desk.found.vacancy()))))
     }
@@ -210,8 +210,8 @@ impl Office<'_> {
         let read = json::read(&file.content(json::LONGEST + 1)?, self.seat, &file.changed()?);
         match read {
             Ok(content) => Ok(Try::Done(Some(content))),
-            Err(flaw) => match self.before_it_was_torn(&Copy::read(&self.folder, self.seat)?, &file) {
-                Some(record) => Ok(Try::Done(Some(Content::Ours(record.clone())))),
+            Err(flaw) => match self.before_it_was_torn(&file)? {
+                Some(record) => Ok(Try::Done(Some(Content::Ours(record)))),
                 None => Err(self.flawed(&file, &flaw)),
             },
         }
@@ -224,7 +224,6 @@ impl Office<'_> {
             Opening::Absent => return Ok(Try::Done(None)),
             Opening::Busy(busy) => return Ok(Try::Busy(busy)),
         };
-        let copy = Copy::read(&self.folder, self.seat)?;
         let read = json::read(&file.content(json::LONGEST + 1)?, self.seat, &file.changed()?);
         let found = match read {
             Ok(content) => content,
@@ -232,22 +231,23 @@ impl Office<'_> {
                 let released = Record { holder: None, released_by: None, lease: Duration::from_secs(1), ..blank() };
                 Content::Ours(released)
             }
-            Err(flaw) => match self.before_it_was_torn(&copy, &file) {
+            Err(flaw) => match self.before_it_was_torn(&file)? {
                 Some(record) => {
-                    self.put(&file, record)?;
+                    self.put(&file, &record)?;
                     tracing::warn!(election = %self.seat, path = %file.path().display(), "a torn lease file was mended");
-                    Content::Ours(record.clone())
+                    Content::Ours(record)
                 }
                 None => return Err(self.flawed(&file, &flaw)),
             },
         };
-        Ok(Try::Done(Some(Desk { file, found, copy })))
+        Ok(Try::Done(Some(Desk { file, found })))
     }
 
     /// The machine went down in the middle of a write: the side copy is the last that is sure. A foreign program may tear a file at any time, and
     /// live on.
-    fn before_it_was_torn<'c>(&self, copy: &'c Copy, file: &Checked) -> Option<&'c Record> {
-        copy.of_an_earlier_boot(file).filter(|_| !self.options.foreign_peers)
+    fn before_it_was_torn(&self, file: &Checked) -> Result<Option<Record>, Error> {
+        let copy = Copy::read(&self.folder, self.seat)?;
+        Ok(copy.of_an_earlier_boot(file).filter(|_| !self.options.foreign_peers).cloned())
     }
 
     /// SAFETY 18: the next number is above every number that may have been used, wherever it is still known, and above the clock, which knows it

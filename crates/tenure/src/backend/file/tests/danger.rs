@@ -158,6 +158,21 @@ async fn what_is_not_a_regular_file_is_an_error_and_hangs_nobody() {
 }
 
 #[tokio::test]
+async fn a_side_copy_that_cannot_be_used_keeps_the_holder_in_office_and_nobody_new_out_of_turn() {
+    let (rig, bid, grant) = held().await;
+    let copy = rig.file("office@copy");
+    fs::remove_file(&copy).unwrap();
+    symlink(rig.file("nowhere"), &copy).unwrap();
+    let renewed = rig.renews(&bid, &grant.version).await;
+    let next = Candidate::new("b", 2).displacing(1, Some(renewed.version.clone()));
+    let error = rig.stand(&next).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Denied && error.to_string().contains("office@copy"), "{error}");
+    assert!(!rig.file("nowhere").exists());
+    fs::remove_file(&copy).unwrap();
+    assert!(rig.wins(&next).await.token > grant.token, "the lease file knows the number too");
+}
+
+#[tokio::test]
 async fn a_directory_that_vanishes_is_an_error_that_passes() {
     let (rig, bid, grant) = held().await;
     let aside = rig.path.with_extension("aside");
