@@ -95,6 +95,17 @@ fn blocking_leads_without_a_runtime() {
 }
 
 #[test]
+fn file_hands_the_office_on_when_its_process_is_killed() {
+    let said = said_by("file");
+    assert!(said.contains("ada leads with token "), "{said}");
+    let killed = said.find("ada is killed.").expect(&said);
+    let led = said.find("bob leads with token ").expect(&said);
+    assert!(killed < led, "{said}");
+    assert!(said.contains("bob does not lead any more: "), "{said}");
+    assert!(said.contains("The office is vacant."), "{said}");
+}
+
+#[test]
 fn there_is_a_test_for_every_example() {
     let here = include_str!("programs.rs");
     let manifest = include_str!("../Cargo.toml");

@@ -141,6 +141,40 @@ mutants! {
     ClientRetries, "client-retries", "SAFETY 9: no client repeats a write that is not idempotent", "";
     OldTokenShown, "old-token-shown", "I10: an observer never sees a token go back", "an_observer_never_sees_a_token_go_back";
     MemorySilentWatchEnd, "memory-silent-watch-end", "DESIGN: a watch never ends silently", "memory::tests::watching::a_watcher_that_does_not_read_is_told_that_it_lags";
+    FileDisplacesAnyVersion, "file-displaces-any-version", "SAFETY 4: one exact version is displaced", "only_the_version_that_the_bid_names_is_displaced";
+    FileRenewCreates, "file-renew-creates", "SAFETY 9: a renewal never creates a record", "a_renewal_of_a_removed_file_makes_none";
+    FileRenewsAnyVersion, "file-renews-any-version", "SAFETY 9: a renewal is conditional on its version", "a_renewal_in_a_past_version_leaves_the_file_alone";
+    FileUnconditionalRelease, "file-unconditional-release", "SAFETY 9: withdrawal is conditional on the tenure", "a_withdrawal_leaves_the_file_of_another_tenure_alone";
+    FileSameVersion, "file-same-version", "SAFETY 10: every write carries a fresh number", "no_two_writes_of_a_file_have_one_version";
+    FileHolderWithoutNonce, "file-holder-without-nonce", "SAFETY 11: the holder field carries the nonce", "a_foreign_peer_of_the_same_name_is_another";
+    FileTokenKept, "file-token-kept", "SAFETY 18: the token rises at every takeover", "the_token_rises_whatever_becomes_of_the_file";
+    FileTokenWithoutClock, "file-token-without-clock", "SAFETY 18: the token is not below the clock", "the_token_rises_whatever_becomes_of_the_file";
+    FileTokenNotMirrored, "file-token-not-mirrored", "SAFETY 18: the token is mirrored in a side file", "a_token_outlives_a_foreign_holder_and_a_clock_that_went_back";
+    FileEvictionUnbarred, "file-eviction-unbarred", "DESIGN: an evicted office stays barred", "an_evicted_holder_bars_the_file_for_its_lease";
+    FileTokenNotSynced, "file-token-not-synced", "SAFETY 18: a token is on disk before it is used", "a_token_is_on_disk_before_it_stands_in_the_lease_file";
+    FileSealIgnored, "file-seal-ignored", "SAFETY 11: a tenure id that a foreign program kept is not its own", "a_program_that_keeps_our_fields_and_writes_its_own_is_still_foreign";
+    FileCorruptIsFree, "file-corrupt-is-free", "SEEDS 56: corruption is a clear error", "a_corrupt_truncated_or_empty_file_is_an_error_and_not_a_free_office";
+    FileMendedAnytime, "file-mended-anytime", "SEEDS 56: only a restart of the machine tears a file of ours", "a_lease_file_torn_by_a_power_failure_is_mended_from_its_side_copy";
+    FileFollowsLinks, "file-follows-links", "SAFETY security: no link is followed", "a_link_is_not_followed_and_a_second_name_not_shared";
+    FileForeignOwnerTaken, "file-foreign-owner-taken", "SAFETY security: the owner is checked", "a_file_of_another_user_is_refused";
+    FileLinkedTwiceTaken, "file-linked-twice-taken", "SAFETY security: a second name is refused", "a_link_is_not_followed_and_a_second_name_not_shared";
+    FileWritableByAll, "file-writable-by-all", "SAFETY security: others cannot write", "a_file_that_others_may_write_or_its_owner_may_not_is_an_error,a_directory_in_which_anybody_may_replace_files_is_refused";
+    FileInodeNotCompared, "file-inode-not-compared", "SAFETY security: the inode is compared again after locking", "a_file_that_was_replaced_while_its_lock_was_waited_for_is_not_written";
+    FileUnlocked, "file-unlocked", "SAFETY security: a short lock around each read and write", "a_read_and_the_write_that_follows_it_are_one_step,waiting_for_the_lock_obeys_its_timeout_and_says_who_has_it";
+    FileForkKeepsLock, "file-fork-keeps-lock", "DESIGN: the short lock is given back, and not only closed", "a_process_that_was_forked_in_between_does_not_keep_the_lock";
+    FileWaitsForEver, "file-waits-for-ever", "SEEDS 56: waiting for the lock obeys its timeout", "waiting_for_the_lock_obeys_its_timeout_and_says_who_has_it";
+    FileContenderLocks, "file-contender-locks", "DESIGN: whoever cannot win takes no lock", "waiting_for_the_lock_obeys_its_timeout_and_says_who_has_it";
+    FileEverywhereLocal, "file-everywhere-local", "SAFETY 20: an unknown file system promises best effort", "a_file_system_that_is_not_known_is_only_best_effort";
+    FileFencedWithForeignPeers, "file-fenced-with-foreign-peers", "SAFETY 20: foreign peers show no token", "sharing_with_foreign_peers_promises_a_lease_and_no_more";
+    FileWallTimeTrusted, "file-wall-time-trusted", "SAFETY 3: the recorded wall time decides only where it is trusted", "the_recorded_wall_time_counts_only_where_it_is_trusted";
+    FileWorkEndAssumed, "file-work-end-assumed", "SAFETY 4: a free lock counts only where the record says so", "a_liveness_lock_is_had_only_where_it_was_declared";
+    FileLivenessUnlocked, "file-liveness-unlocked", "SAFETY 4: a living holder has its liveness lock", "a_free_lock_allows_a_takeover_after_the_time_that_the_record_names";
+    FileKillTakesNothing, "file-kill-takes-nothing", "SAFETY 2c: a takeover after the time that a kill takes", "a_free_lock_allows_a_takeover_after_the_time_that_the_record_names";
+    FileMissingIsDead, "file-missing-is-dead", "SAFETY 4: a missing liveness file proves nothing", "a_liveness_file_that_is_missing_or_tampered_with_proves_nothing";
+    FileEvictedLetsGo, "file-evicted-lets-go", "SAFETY 12: an evicted holder keeps its liveness lock while its work may run", "a_barred_office_is_free_once_the_evicted_work_has_stopped";
+    FileRemountUnnoticed, "file-remount-unnoticed", "SAFETY 20: a promise ends with the file system it was made on", "a_disk_that_is_mounted_over_the_directory_is_noticed";
+    FileManyInstances, "file-many-instances", "DESIGN: one inotify instance a process", "one_process_has_one_inotify_instance";
+    FileSilentWatchEnd, "file-silent-watch-end", "DESIGN: a watch never ends silently", "a_disk_that_was_unmounted_ends_its_watches";
 }
 
 /// Whether this fault is planted.

@@ -59,6 +59,11 @@ impl Bid {
         self.plan.timing().lease()
     }
 
+    /// After how long the candidate gives a call up; what waits inside a backend waits no longer.
+    pub fn call_timeout(&self) -> Duration {
+        self.plan.timing().call_timeout()
+    }
+
     /// What the holder lets others know of itself, at most 1 KiB; empty where nothing was set.
     pub fn advertise(&self) -> &Arc<[u8]> {
         self.plan.advertise()

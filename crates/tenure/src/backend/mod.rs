@@ -6,6 +6,8 @@
 
 mod administer;
 mod bid;
+#[cfg(feature = "file")]
+pub mod file;
 mod grant;
 mod id;
 pub mod memory;
@@ -20,6 +22,8 @@ use futures_util::future::join_all;
 
 pub use administer::{Administer, Evicted};
 pub use bid::{Attempt, AttemptId, Bid, Due};
+#[cfg(feature = "file")]
+pub use file::FileBackend;
 pub use grant::{Beat, Cover, Grant, Renewal, SessionId, Standing};
 pub use id::{Incarnation, TenureId, Version};
 pub use sight::{Expiry, Held, Hint, Sight, Vacancy};

@@ -53,6 +53,13 @@ impl Line {
         answer
     }
 
+    /// Waits until it is cut.
+    #[allow(dead_code, reason = "only stores that push need it")]
+    pub(crate) async fn cut(&self) {
+        let mut state = self.0.subscribe();
+        let _ = state.wait_for(|state| *state == State::Severed).await;
+    }
+
     async fn thawed(&self) -> State {
         let mut state = self.0.subscribe();
         let thawed = state.wait_for(|state| *state != State::Frozen).await;
