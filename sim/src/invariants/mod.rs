@@ -34,7 +34,7 @@ impl Assumptions {
     /// Whether an invariant cannot be had in such a world. SAFETY 14: with settling, I1 holds also where records are removed.
     pub fn excuse(&self, invariant: &str) -> bool {
         match invariant.split(' ').next() {
-            Some("I1") => !self.clocks || (!self.records && !(self.settled && self.no_restores)),
+            Some("I1") => !(self.clocks && (self.records || self.settled && self.no_restores)),
             Some("I2") => !self.numbers,
             Some("I4") => !self.clocks || !self.records,
             // A clock at half its rate makes every wait twice as long, and one that is set back by an hour keeps a key for an hour (SAFETY 17).
