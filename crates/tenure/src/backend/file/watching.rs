@@ -6,7 +6,7 @@ use futures_util::stream::{self, StreamExt};
 
 use super::FileBackend;
 use super::names::Names;
-use super::notices::{Notices, Rung, Subscription};
+use super::notices::{Notices, Subscription};
 use crate::backend::{Expiry, Hint, Sight, Watch};
 use crate::mutant::{Mutant, planted};
 use crate::{Error, Seat};
@@ -16,6 +16,8 @@ struct Watching {
     backend: FileBackend,
     seat: Seat,
     subscription: Subscription,
+    /// A liveness file was closed and its lock was not free: when to try it again.
+    again_in: Option<Duration>,
 }
 
 /// Subscribes, and gives the stream.
@@ -23,41 +25,52 @@ pub(super) async fn begin(backend: &FileBackend, seat: &Seat) -> Result<Watch, E
     let names = Names::of(seat);
     let subscribed = backend.blocking(move |backend| Notices::of_this_process()?.subscribe(&backend.path, &names));
     let subscription = subscribed.await?;
-    let watching = Watching { backend: backend.clone(), seat: seat.clone(), subscription };
+    let watching = Watching { backend: backend.clone(), seat: seat.clone(), subscription, again_in: None };
     let hints = stream::unfold(Some(watching), |watching| async move {
-        let watching = watching?;
-        let rung = watching.subscription.heard().await;
-        if rung.lost() && planted(Mutant::FileSilentWatchEnd) {
-            return None;
+        let mut watching = watching?;
+        match watching.next().await {
+            Some(hint) => Some((hint, Some(watching))),
+            None if planted(Mutant::FileSilentWatchEnd) => None,
+            None => Some((Hint::Lagged, None)),
         }
-        if rung.lost() {
-            return Some((Hint::Lagged, None));
-        }
-        Some((watching.looked(rung).await, Some(watching)))
     });
     Ok(Box::pin(stream::once(async { Hint::Armed }).chain(hints)))
 }
 
 impl Watching {
-    /// The kernel tells that a file was closed a moment before it frees the lock: so many more looks are taken, ever further apart.
-    const LOOKS: u32 = 8;
-    const FIRST_PAUSE: Duration = Duration::from_micros(500);
+    /// The kernel tells that a file was closed a moment before it frees the lock: it is tried again, ever less often, for two seconds.
+    const SHORTEST_PAUSE: Duration = Duration::from_micros(500);
+    const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-    async fn looked(&self, rung: Rung) -> Hint {
-        let mut pause = Self::FIRST_PAUSE;
-        for look in 1.. {
-            let sight =
-                self.backend.call(&self.seat, "watch", self.backend.options.lock_timeout, |office| office.inspect());
-            match sight.await {
-                Ok(sight) if !rung.died() || !is_unproved(&sight) || look == Self::LOOKS => return Hint::Seen(sight),
-                Ok(_) => {}
-                // Whoever asks again hears what is wrong.
-                Err(_) => return Hint::Changed,
+    /// The next thing to tell; nothing when something may have been missed.
+    async fn next(&mut self) -> Option<Hint> {
+        loop {
+            let rung = match self.again_in {
+                None => Some(self.subscription.heard().await),
+                Some(pause) => tokio::time::timeout(pause, self.subscription.heard()).await.ok(),
+            };
+            match rung {
+                Some(rung) if rung.lost() => return None,
+                Some(rung) if rung.died() => self.again_in = Some(Self::SHORTEST_PAUSE),
+                Some(_) => {}
+                None => {
+                    self.again_in = self.again_in.map(|pause| pause * 2).filter(|pause| *pause <= Self::LONGEST_PAUSE)
+                }
             }
-            tokio::time::sleep(pause).await;
-            pause *= 2;
+            let timeout = self.backend.options.lock_timeout;
+            let hint = match self.backend.call(&self.seat, "watch", timeout, |office| office.inspect()).await {
+                Ok(sight) if is_unproved(&sight) && rung.is_none() => continue,
+                Ok(sight) => {
+                    if !is_unproved(&sight) {
+                        self.again_in = None;
+                    }
+                    Hint::Seen(sight)
+                }
+                // Whoever asks again hears what is wrong.
+                Err(_) => Hint::Changed,
+            };
+            return Some(hint);
         }
-        Hint::Changed
     }
 }
 
