@@ -475,7 +475,9 @@ impl Machine {
             }
             // SAFETY 21: a waiting candidate whose session died withdraws, and a win that is still under way counts for nothing.
             Phase::Seeking(seeking) if (seeking.session.is_some()) && !planted(Mutant::PhantomWin) => {
-                self.clear_bid(Pause::None, now, out);
+                // Bid after bid: then the store keeps a session that is over by our clock, and is not to be flooded.
+                let pause = if self.failures > 2 { Pause::Backoff } else { Pause::None };
+                self.clear_bid(pause, now, out);
             }
             _ => {}
         }
