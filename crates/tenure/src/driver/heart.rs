@@ -8,8 +8,10 @@ use crate::backend::{Attempt, AttemptId, Beat};
 use crate::mutant::{Mutant, planted};
 
 /// A session as the driver keeps it alive: one heartbeat in flight, and the oldest unanswered send is what an answer credits.
-#[derive(Debug)]
-pub(super) struct Heart {
+///
+/// Pure, as a machine is, so that a model checker can step it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Heart {
     pub(super) from: Moment,
     pub(super) ttl: Duration,
     pub(super) seats: Vec<Key>,
@@ -22,21 +24,26 @@ pub(super) struct Heart {
 
 /// What a heart wants done.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Pulse {
+pub enum Pulse {
+    /// Nothing.
     Rest,
+    /// A heartbeat is to be sent.
     Send(Attempt),
+    /// The session was extended: see [`Heart::cover`].
     Moved,
+    /// The session is gone.
     Lost,
 }
 
 impl Heart {
-    pub(super) fn new(from: Moment, ttl: Duration) -> Self {
+    /// The heart of a session that was extended by a request sent at `from`, for `ttl`.
+    pub fn new(from: Moment, ttl: Duration) -> Self {
         let next = from.after(ttl / 3);
         Heart { from, ttl, seats: Vec::new(), call: None, unanswered: None, beats: 0, next }
     }
 
     /// Lets time pass.
-    pub(super) fn tick(&mut self, now: Moment) -> Pulse {
+    pub fn tick(&mut self, now: Moment) -> Pulse {
         if now >= self.from.after(self.ttl) {
             return Pulse::Lost;
         }
@@ -58,7 +65,7 @@ impl Heart {
     }
 
     /// Hears the answer to a heartbeat; `None` when it failed or is unknown.
-    pub(super) fn answered(&mut self, attempt: AttemptId, beat: Option<Beat>, now: Moment) -> Pulse {
+    pub fn answered(&mut self, attempt: AttemptId, beat: Option<Beat>, now: Moment) -> Pulse {
         let current = self.call.is_some_and(|(id, _)| id == attempt);
         match beat {
             Some(Beat::Lost) => Pulse::Lost,
@@ -81,7 +88,13 @@ impl Heart {
         }
     }
 
-    pub(super) fn wake_at(&self) -> Moment {
+    /// From when and for how long the session is known to live.
+    pub fn cover(&self) -> (Moment, Duration) {
+        (self.from, self.ttl)
+    }
+
+    /// When it wants to be ticked.
+    pub fn wake_at(&self) -> Moment {
         let due = self.call.map_or(self.next, |(_, give_up_at)| give_up_at);
         due.min(self.from.after(self.ttl))
     }

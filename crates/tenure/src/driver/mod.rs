@@ -11,6 +11,7 @@ mod tests;
 mod timers;
 
 pub use self::core::{BackendKey, Called, Command, Core, Happening, Key};
+pub use self::heart::{Heart, Pulse};
 pub use crate::incumbent::Onlooker;
 
 pub(crate) use published::{Published, TenureState};
