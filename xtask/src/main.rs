@@ -24,7 +24,7 @@ Commands:
   verify              format, lints, documentation, dependencies, leftovers, links, packages;
                       changes no tracked file
   mutants [<name>…]   break one rule at a time and demand that a test notices
-  simulate            simulated worlds by the hundred thousand, and the rules they must see broken
+  simulate            simulated worlds by the hundred thousand, the mutants they must kill, and small worlds exhaustively
   help                print this
 ";
 

@@ -1,4 +1,5 @@
-//! `cargo xtask simulate`: many simulated worlds, inside the assumptions and beyond them, and the mutants that they must kill.
+//! `cargo xtask simulate`: many simulated worlds, inside the assumptions and beyond them, the mutants that they must
+//! kill, and small worlds explored exhaustively.
 
 use crate::cargo::{cargo, describe, succeed};
 use crate::failure::Failure;
@@ -22,5 +23,8 @@ pub(crate) fn run() -> Result<(), Failure> {
     let mut command = cargo(["run", "--release", "--package", "tenure-sim", "--", "--mutants", "--seeds", "60000"]);
     mutants::with_mutants(&mut command);
     let what = describe(&command);
-    step("mutants", &what, || succeed(&mut command))
+    step("mutants", &what, || succeed(&mut command))?;
+    let mut command = cargo(["run", "--release", "--package", "tenure-checker"]);
+    let what = describe(&command);
+    step("checker", &what, || succeed(&mut command))
 }
