@@ -1,0 +1,191 @@
+//! What `run` tells: sentences for people, one JSON object a line for programs.
+//!
+//! All of it is written by a thread of its own, because nobody knows whether the other end of a pipe is read: a supervisor that waits for a
+//! reader would miss its own deadline.
+
+use std::fs::OpenOptions;
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+use tracing::level_filters::LevelFilter;
+
+use crate::exit::{Exit, Origin};
+use crate::wall;
+
+/// How much may wait to be written; what comes beyond is dropped.
+const QUEUE: usize = 1024;
+/// How long the last words are waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Where the JSON lines go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Json {
+    /// Nowhere: people read.
+    Off,
+    /// To the standard error stream, in place of sentences; the standard output is the command's.
+    Stderr,
+    /// To the end of this file.
+    File(String),
+}
+
+/// How a sentence is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Warning,
+    Failure,
+}
+
+/// The ways to the threads that write.
+#[derive(Clone, Debug)]
+pub(crate) struct Report {
+    people: Sink,
+    /// Nothing where nobody asked for it.
+    programs: Option<Sink>,
+    json: Json,
+    colour: bool,
+}
+
+impl Report {
+    /// Starts writing; an error only where the file cannot be opened.
+    pub(crate) fn new(json: Json) -> Result<Report, Exit> {
+        let people = Sink::new("tenure-report", io::stderr())?;
+        let programs = match &json {
+            Json::Off => None,
+            Json::Stderr => Some(people.clone()),
+            Json::File(path) => {
+                let file = OpenOptions::new().create(true).append(true).open(path);
+                let file = file.map_err(|error| Exit::usage(format!("--json={path} cannot be written: {error}")))?;
+                // A thread of its own: a terminal that does not read must not hold up a file.
+                Some(Sink::new("tenure-events", file)?)
+            }
+        };
+        Ok(Report { people, programs, json, colour: is_colourful() })
+    }
+
+    /// Tells one fact to whoever reads: people the sentence, unless it is empty, and programs the event.
+    pub(crate) fn tell(&self, event: &str, fields: Value, tone: Tone, sentence: &str) {
+        if let Some(programs) = &self.programs {
+            let mut line = Map::new();
+            line.insert("event".into(), event.into());
+            line.insert("at".into(), wall::now().into());
+            if let Value::Object(fields) = fields {
+                line.extend(fields);
+            }
+            programs.put(Value::Object(line).to_string());
+        }
+        if self.json != Json::Stderr && !sentence.is_empty() {
+            self.people.put(self.dressed(tone, sentence));
+        }
+    }
+
+    /// The last words: how the process ends, and where that comes from.
+    pub(crate) fn close(self, exit: &Exit) {
+        let mut fields = serde_json::json!({ "status": exit.status, "origin": exit.origin.as_str() });
+        if !exit.sentence.is_empty() {
+            fields["message"] = exit.sentence.as_str().into();
+        }
+        let tone = if exit.status == 0 { Tone::Plain } else { Tone::Failure };
+        self.tell("exit", fields, tone, &exit.sentence);
+        for sink in self.programs.iter().chain([&self.people]) {
+            sink.flush();
+        }
+    }
+
+    /// Sends what tenure logs the same way.
+    pub(crate) fn log(&self, level: LevelFilter) {
+        if level == LevelFilter::OFF {
+            return;
+        }
+        let people = self.people.clone();
+        let subscriber = tracing_subscriber::fmt().with_max_level(level).with_ansi(self.colour);
+        subscriber.with_writer(move || LogWriter(people.clone())).init();
+    }
+
+    fn dressed(&self, tone: Tone, sentence: &str) -> String {
+        let colour = match tone {
+            Tone::Plain => "\u{1b}[2m",
+            Tone::Warning => "\u{1b}[33m",
+            Tone::Failure => "\u{1b}[31m",
+        };
+        if self.colour { format!("{colour}tenure:\u{1b}[0m {sentence}") } else { format!("tenure: {sentence}") }
+    }
+}
+
+/// Colour is for people who look at a terminal and have not asked for none.
+pub(crate) fn is_colourful() -> bool {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    io::stderr().is_terminal() && !unwanted && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// A queue to a thread that writes lines somewhere.
+#[derive(Clone, Debug)]
+struct Sink(SyncSender<Line>);
+
+#[derive(Debug)]
+enum Line {
+    Text(String),
+    Flush(SyncSender<()>),
+}
+
+impl Sink {
+    fn new(name: &str, mut to: impl Write + Send + 'static) -> Result<Sink, Exit> {
+        let (lines, queue) = sync_channel(QUEUE);
+        let writer = thread::Builder::new().name(name.into()).spawn(move || write_all(&queue, &mut to));
+        writer.map_err(|error| Exit::new(Origin::Internal, format!("no thread can be made: {error}")))?;
+        Ok(Sink(lines))
+    }
+
+    fn put(&self, line: String) {
+        // A reader that does not keep up loses lines; it must not hold up the supervisor.
+        let _ = self.0.try_send(Line::Text(line));
+    }
+
+    /// Waits until everything is written, but not for ever.
+    fn flush(&self) {
+        let (done, written) = sync_channel(1);
+        let begin = Instant::now();
+        let mut line = Line::Flush(done);
+        while let Err(TrySendError::Full(again)) = self.0.try_send(line) {
+            if begin.elapsed() > PATIENCE {
+                return;
+            }
+            line = again;
+            thread::sleep(Duration::from_millis(1));
+        }
+        let _ = written.recv_timeout(PATIENCE);
+    }
+}
+
+fn write_all(queue: &Receiver<Line>, to: &mut impl Write) {
+    let mut complained = false;
+    while let Ok(line) = queue.recv() {
+        match line {
+            // One write a line, so that lines of several processes do not mix.
+            Line::Text(text) => {
+                if let Err(error) = to.write_all(format!("{text}\n").as_bytes())
+                    && !std::mem::replace(&mut complained, true)
+                {
+                    crate::eprintln_safely(&format!("tenure: what happens cannot be written down: {error}"));
+                }
+            }
+            Line::Flush(done) => drop(done.try_send(())),
+        }
+    }
+}
+
+struct LogWriter(Sink);
+
+impl Write for LogWriter {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.put(String::from_utf8_lossy(line).trim_end_matches('\n').into());
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
