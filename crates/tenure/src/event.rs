@@ -10,7 +10,7 @@ use futures_core::Stream;
 
 use crate::backend::TenureId;
 use crate::machine::{Finish, State};
-use crate::{Alarm, Ending, FencingToken, Incumbent};
+use crate::{Alarm, Ending, FencingToken, Incumbent, Moment};
 
 /// Something that happened in a campaign. New kinds may come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +41,13 @@ pub enum Event {
         tenure: TenureId,
         /// Its fencing token.
         token: Option<FencingToken>,
+    },
+    /// A win or a renewal moved the deadline: for whoever watches over work in another process.
+    Extended {
+        /// Leadership ends then if no further renewal succeeds.
+        deadline: Moment,
+        /// Guarded work has to have stopped by then.
+        expiry: Moment,
     },
     /// Leadership ended.
     Lost {

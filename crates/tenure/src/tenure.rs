@@ -14,7 +14,7 @@ use crate::campaign::unconfirmed;
 use crate::driver::{Published, TenureState};
 use crate::machine::{Input, State};
 use crate::mutant::{Mutant, planted};
-use crate::{Ending, Error, ErrorKind, FencingToken, Moment};
+use crate::{Ending, Error, ErrorKind, Events, FencingToken, Moment};
 
 /// A tenure that its owner was elected to; what one can do with it is on [`Leadership`].
 ///
@@ -105,6 +105,12 @@ impl Leadership {
     /// never handed on before the work has stopped.
     pub fn cancellation(&self) -> CancellationToken {
         self.state.cancellation().clone()
+    }
+
+    /// What happens from now on in the campaign that this tenure belongs to, current state first; every [`Event::Extended`](crate::Event::Extended)
+    /// says until when it holds. Subscribe first and read [`deadline`](Leadership::deadline) then, and no extension is missed.
+    pub fn events(&self) -> Events {
+        Events::new(self.published.subscribe())
     }
 
     /// Waits for the end, and says why.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use common::{SECOND, World, eventually};
 use tenure::backend::memory::{MemoryBackend, Operation, Times};
-use tenure::{Clock, Election, Ending, ErrorKind, Fence, Moment, Tolerance};
+use tenure::{Clock, Election, Ending, ErrorKind, Event, Fence, Moment, Tolerance};
 
 /// A clock whose hands can be moved while everybody sleeps: what a process sees that was stopped, before anything of it ran.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +51,25 @@ async fn a_process_that_wakes_from_a_long_stop_is_not_leader() {
     assert!(!leadership.is_held());
     assert!(leadership.deadline().is_none() && leadership.guard().is_none(), "nothing starts after the deadline");
     drop(guard);
+}
+
+#[tokio::test]
+async fn whoever_listens_hears_of_every_extension() {
+    let world = World::new();
+    let tenure = world.candidate("pod-1").0.build().unwrap().campaign().await.unwrap();
+    let mut events = tenure.events();
+    let mut known = tenure.deadline().expect("it leads");
+    for _ in 0..3 {
+        world.pass(SECOND * 5);
+        let (deadline, expiry) = loop {
+            if let Some(Event::Extended { deadline, expiry }) = events.next().await {
+                break (deadline, expiry);
+            }
+        };
+        assert!(deadline > known, "a renewal moves it on");
+        assert_eq!(expiry.since(deadline), SECOND * 2, "the grace lies between the two");
+        known = deadline;
+    }
 }
 
 #[tokio::test]

@@ -262,6 +262,9 @@ impl Published {
             self.line.expiry.store(term.expiry.as_nanos(), Ordering::Release);
         }
         self.line.deadline.store(term.map_or(0, |term| term.deadline.as_nanos()), Ordering::Release);
+        if let Some(Term { deadline, expiry }) = term {
+            self.status().publish(Event::Extended { deadline, expiry });
+        }
     }
 
     pub(super) fn begin(&self, id: TenureId, token: Option<FencingToken>) {
