@@ -72,6 +72,11 @@ impl Election {
         &self.seat
     }
 
+    /// Where it is held, in a form that may be shown: without secrets.
+    pub fn place(&self) -> String {
+        self.backend.place()
+    }
+
     /// What it can be relied on for.
     pub fn promise(&self) -> Promise {
         self.traits().promise

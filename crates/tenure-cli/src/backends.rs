@@ -1,0 +1,137 @@
+//! The stores that an election can be held in, by the scheme of their URL.
+//!
+//! A further backend is one more entry in [`SCHEMES`] and the function that builds it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure::Seat;
+use tenure::backend::file::{FileBackend, WorkEnds};
+use tenure::backend::memory::MemoryBackend;
+use tenure::backend::{Backend, TenureId};
+
+use crate::exit::Exit;
+use crate::url::BackendUrl;
+
+/// One kind of store.
+struct Scheme {
+    name: &'static str,
+    /// How its URLs look.
+    form: &'static str,
+    /// Whether people are told of it.
+    is_shown: bool,
+    build: fn(&BackendUrl) -> Result<Opened, Exit>,
+}
+
+const SCHEMES: [Scheme; 2] = [
+    Scheme { name: "file", form: "file:DIR", is_shown: true, build: file },
+    // Within one process: of use to nobody but tests.
+    Scheme { name: "memory", form: "memory:", is_shown: false, build: memory },
+];
+
+/// A backend that was opened; nothing has been sent to it yet.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) backend: Arc<dyn Backend>,
+    /// The same, where it has liveness locks.
+    file: Option<FileBackend>,
+    /// Whether candidates declare that their work ends with whoever has the liveness lock.
+    pub(crate) work_ends_with_process: bool,
+}
+
+impl Opened {
+    fn plain(backend: impl Backend) -> Self {
+        Opened { backend: Arc::new(backend), file: None, work_ends_with_process: false }
+    }
+
+    /// The same for work that the kernel kills with its guardian, within this time: a store that can prove a death hands the office on
+    /// after it, and does not wait for the lease (SAFETY: the liveness lock).
+    #[must_use]
+    pub(crate) fn firmly_supervised(self, within: Duration) -> Self {
+        match self.file {
+            Some(file) => {
+                let file = file.work_ends(WorkEnds::WithTree { within });
+                Opened { backend: Arc::new(file.clone()), file: Some(file), work_ends_with_process: true }
+            }
+            None => self,
+        }
+    }
+
+    /// Another descriptor of the liveness lock of a tenure, for the guardian to keep; `None` where there is no such lock.
+    pub(crate) fn liveness(&self, seat: &Seat, tenure: TenureId) -> io::Result<Option<OwnedFd>> {
+        match self.file.as_ref().filter(|_| self.work_ends_with_process).map(|file| file.liveness(seat, tenure)) {
+            Some(Ok(lock)) => Ok(Some(lock)),
+            // A file system that other hosts may write has no such locks.
+            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Some(Err(error)) => Err(error),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Opens the backend at this address.
+pub(crate) fn open(url: &BackendUrl) -> Result<Opened, Exit> {
+    let scheme = url.scheme().ok_or_else(|| {
+        Exit::usage(format!("`{url}` names no backend; an address begins with its kind: {}", forms()))
+    })?;
+    let known = SCHEMES.iter().find(|known| known.name.eq_ignore_ascii_case(scheme));
+    let known = known.ok_or_else(|| Exit::usage(format!("there is no backend `{scheme}:`; there is {}", forms())))?;
+    (known.build)(url)
+}
+
+fn forms() -> String {
+    SCHEMES.iter().filter(|scheme| scheme.is_shown).map(|scheme| scheme.form).collect::<Vec<_>>().join(", ")
+}
+
+fn file(url: &BackendUrl) -> Result<Opened, Exit> {
+    // `file:///x` is `file:/x`; a host in between is none of ours.
+    let path = match url.rest().strip_prefix("//") {
+        None => url.rest(),
+        Some(path) if path.starts_with('/') => path,
+        Some(_) => {
+            let message = "names another host, and files are only elected in here; write file:DIR or file:///DIR";
+            return Err(Exit::usage(format!("`{url}` {message}")));
+        }
+    };
+    if path.is_empty() {
+        return Err(Exit::usage("`file:` names no folder; write file:DIR, for example file:/var/lib/tenure"));
+    }
+    let file = FileBackend::new(PathBuf::from(path))?;
+    Ok(Opened { file: Some(file.clone()), ..Opened::plain(file) })
+}
+
+fn memory(_: &BackendUrl) -> Result<Opened, Exit> {
+    Ok(Opened::plain(MemoryBackend::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(url: &str) -> String {
+        let exit = open(&BackendUrl::new(url)).expect_err("it is refused");
+        assert_eq!(exit.status, 64, "{exit}");
+        exit.sentence
+    }
+
+    #[test]
+    fn an_address_that_leads_nowhere_says_what_there_is() {
+        assert_eq!(refused("mongodb://ada:pw@host"), "there is no backend `mongodb:`; there is file:DIR");
+        assert!(refused("/var/lib/tenure").contains("names no backend"));
+        assert!(refused("file:").contains("names no folder"));
+        assert!(refused("file://elsewhere/x").contains("another host"));
+    }
+
+    #[test]
+    fn a_folder_is_a_backend_in_both_spellings() {
+        let folder = std::env::temp_dir().join(format!("tenure-cli-backends-{}", std::process::id()));
+        for url in [format!("file:{}", folder.display()), format!("FILE://{}", folder.display())] {
+            let opened = open(&BackendUrl::new(url)).expect("it can be made");
+            assert_eq!(opened.backend.place(), format!("file:{}", folder.display()));
+        }
+        std::fs::remove_dir_all(folder).expect("it was made");
+    }
+}

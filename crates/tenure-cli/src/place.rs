@@ -1,0 +1,81 @@
+//! Which backend is meant: what the flag, the environment or a file says, or a folder of this user's.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::parser::ValueSource;
+
+use crate::exit::Exit;
+use crate::url::BackendUrl;
+
+/// The flags by which every command is told where elections are held.
+#[derive(Args, Debug)]
+pub(crate) struct PlaceArgs {
+    /// Where elections are held, such as file:DIR
+    ///
+    /// Unless set it is a folder of this user's, ~/.local/state/tenure, or /var/lib/tenure for root. An address with a password in it
+    /// belongs in TENURE_BACKEND or in a file (--backend-file): what stands on a command line, everybody on the host can read.
+    #[arg(long, value_name = "URL", env = "TENURE_BACKEND", hide_env_values = true)]
+    backend: Option<String>,
+
+    /// A file with the address of the backend in it
+    #[arg(long, value_name = "PATH", env = "TENURE_BACKEND_FILE", conflicts_with = "backend")]
+    backend_file: Option<PathBuf>,
+}
+
+impl PlaceArgs {
+    /// The address; `source` says where that of the flag came from.
+    pub(crate) fn url(&self, source: Option<ValueSource>) -> Result<BackendUrl, Exit> {
+        if let Some(text) = &self.backend {
+            let url = BackendUrl::new(text.trim());
+            if url.has_secret() && source == Some(ValueSource::CommandLine) {
+                return Err(Exit::usage(format!(
+                    "the address of {url} has a secret in it, and everybody on this host can read a command line; put the address into the \
+                     environment variable TENURE_BACKEND, or into a file and name that by --backend-file"
+                )));
+            }
+            return Ok(url);
+        }
+        if let Some(path) = &self.backend_file {
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| Exit::usage(format!("--backend-file {} cannot be read: {error}", path.display())))?;
+            let url = BackendUrl::new(text.trim());
+            if url.as_str().is_empty() {
+                return Err(Exit::usage(format!("--backend-file {} is empty", path.display())));
+            }
+            return Ok(url);
+        }
+        own_folder(rustix::process::geteuid().is_root(), env::var_os("HOME").map(PathBuf::from).as_deref())
+    }
+}
+
+/// A folder that this user always has. `XDG_STATE_HOME` does not move it: two of whom only one has it set would both lead.
+fn own_folder(is_root: bool, home: Option<&Path>) -> Result<BackendUrl, Exit> {
+    if is_root {
+        return Ok(BackendUrl::new("file:/var/lib/tenure"));
+    }
+    let home = home.filter(|home| home.is_absolute()).ok_or_else(|| {
+        Exit::usage("HOME is not set, so there is no folder to hold elections in; name one by --backend file:DIR")
+    })?;
+    let folder = home.join(".local/state/tenure");
+    let folder = folder.to_str().ok_or_else(|| {
+        Exit::usage("HOME is not UTF-8, so it cannot be part of an address; name a folder by --backend file:DIR")
+    })?;
+    Ok(BackendUrl::new(format!("file:{folder}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_and_everybody_else_have_a_folder_and_nobody_without_a_home_has() {
+        assert_eq!(own_folder(true, None).unwrap().as_str(), "file:/var/lib/tenure");
+        let ada = own_folder(false, Some(Path::new("/srv/ada"))).unwrap();
+        assert_eq!(ada.as_str(), "file:/srv/ada/.local/state/tenure");
+        for homeless in [None, Some(Path::new("")), Some(Path::new("relative"))] {
+            assert!(own_folder(false, homeless).unwrap_err().sentence.contains("--backend file:DIR"));
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! The supervisor: it runs for the office, has the command started by a guardian, and ends it in time.
+
+pub(crate) mod config;
+mod office;
+pub(crate) mod signals;
+pub(crate) mod terminal;
+mod ward;
+mod watch;
+
+use std::io;
+use std::process::Child;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::json;
+use tenure::{BootClock, Candidate, Clock, Election, Ending};
+
+use self::config::{AfterLoss, Config, OnExit};
+use self::office::Office;
+use self::signals::Signals;
+use self::terminal::Terminal;
+use self::ward::{Unhired, Ward};
+use self::watch::{Cause, Ended, Watch};
+use crate::backends::{self, Opened};
+use crate::exit::{Exit, Origin};
+use crate::process::containment::Level;
+use crate::process::message::{self, Term};
+use crate::report::{Report, Tone};
+
+/// A command that ends sooner than this after its start is started again only after a pause.
+const SETTLED: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// A supervisor between two children.
+struct Supervisor<'a> {
+    config: &'a Config,
+    report: &'a Report,
+    terminal: Option<Terminal>,
+    signals: Signals,
+    opened: Opened,
+    candidates: Vec<Candidate>,
+    /// The guardian of the next command.
+    ward: Option<Ward>,
+    /// Guardians whose work is done, until they have been waited for.
+    retired: Vec<Child>,
+}
+
+/// What comes after a command.
+enum Next {
+    Again,
+    Leave(Exit),
+}
+
+/// Does everything that `run` was asked for.
+pub(crate) async fn run(config: &Config, terminal: Option<Terminal>, report: &Report) -> Exit {
+    match Supervisor::prepare(config, terminal, report).await {
+        Ok(mut supervisor) => match supervisor.serve().await {
+            Ok(exit) | Err(exit) => exit,
+        },
+        Err(exit) => exit,
+    }
+}
+
+impl<'a> Supervisor<'a> {
+    async fn prepare(config: &'a Config, terminal: Option<Terminal>, report: &'a Report) -> Result<Self, Exit> {
+        let signals = Signals::listen().map_err(|error| internal("signals cannot be heard", &error))?;
+        let opened = backends::open(&config.place)?;
+        let ward = hire(config, terminal.is_some()).await?;
+        admit(config, &ward)?;
+        let opened = match ward.level {
+            Level::PidNamespace => opened.firmly_supervised(config.durations.kill_margin),
+            _ => opened,
+        };
+        let candidates = candidates(config, &opened)?;
+        let place = opened.backend.place();
+        let promise = opened.backend.traits().promise.to_string();
+        let sentence =
+            format!("{} runs for {} on {place} ({promise}; containment {})", config.id, config.election, ward.level);
+        let fields = json!({
+            "election": config.election, "id": config.id, "backend": place, "promise": promise,
+            "containment": ward.level.as_str(), "containment_reasons": ward.because,
+            "ttl": config.durations.ttl.as_secs_f64(), "pid": std::process::id(),
+        });
+        report.tell("standing", fields, Tone::Plain, &sentence);
+        let (ward, retired) = (Some(ward), Vec::new());
+        Ok(Supervisor { config, report, terminal, signals, opened, candidates, ward, retired })
+    }
+
+    async fn serve(&mut self) -> Result<Exit, Exit> {
+        loop {
+            let office = self.elected().await?;
+            self.announce(&office);
+            match self.lead(office).await? {
+                Next::Leave(exit) => return Ok(exit),
+                Next::Again => {}
+            }
+        }
+    }
+
+    /// Runs for the office; a signal that would end a command ends the waiting.
+    async fn elected(&mut self) -> Result<Office, Exit> {
+        let won = Office::win(&self.candidates, self.config.patience, self.report);
+        let mut won = std::pin::pin!(won);
+        loop {
+            tokio::select! {
+                won = &mut won => return won,
+                (signal, _) = self.signals.next() => match signal {
+                    Signal::TERM | Signal::INT | Signal::QUIT | Signal::HUP => {
+                        return Err(Exit::of_signal(signal.as_raw()));
+                    }
+                    Signal::TSTP => terminal::stop_with_command().map_err(|error| internal("it cannot stop", &error))?,
+                    // There is no command yet for it to reach.
+                    _ => {}
+                },
+                () = vanished(&mut self.ward) => {
+                    // Killed while there was nothing to guard.
+                    self.ward = Some(hire(self.config, self.terminal.is_some()).await?);
+                }
+            }
+        }
+    }
+
+    fn announce(&self, office: &Office) {
+        let token = office.leadership.token().map(|token| token.get());
+        let left = office.leadership.deadline().unwrap_or_default().until_from(BootClock.now());
+        let fields = json!({
+            "election": office.seat.as_str(), "token": token, "tenure": office.leadership.id().to_string(),
+            "deadline_in": left.as_secs_f64(),
+        });
+        let sentence = match token {
+            Some(token) => format!("leading {} with token {token}", office.seat),
+            None => format!("leading {}", office.seat),
+        };
+        self.report.tell("elected", fields, Tone::Plain, &sentence);
+    }
+
+    /// Has the command run while the office is held, as often as it takes, and gives the office up when nothing of it is left.
+    async fn lead(&mut self, office: Office) -> Result<Next, Exit> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let Some(guard) = office.leadership.guard() else {
+                let ending = office.leadership.ended().await;
+                return self.after_loss(office, ending).await;
+            };
+            let ended = self.run_once(&office).await?;
+            if !ended.is_empty {
+                // Nobody knows what still runs, so the office is not given up: it falls vacant when the lease is over.
+                std::mem::forget((guard, office));
+                return Ok(Next::Leave(self.exit_of(&ended)));
+            }
+            let restart = self.config.on_exit == OnExit::Restart && !ended.is_wanted;
+            if restart && matches!(ended.cause, Cause::Command(_) | Cause::Guardian) {
+                drop(guard);
+                pause = if ended.ran_for >= SETTLED { FIRST_PAUSE } else { pause };
+                if self.paused(&office, pause).await? {
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+                continue;
+            }
+            if let Cause::Delayed = ended.cause {
+                // With a fresh guardian, and the deadline as it is now; or not at all, where that has passed.
+                continue;
+            }
+            // SAFETY 12: nothing of the tree is left; now the office can be given up.
+            drop(guard);
+            return match ended.cause {
+                Cause::Leadership(ending) => self.after_loss(office, ending).await,
+                _ => self.after_exit(office, &ended).await,
+            };
+        }
+    }
+
+    async fn run_once(&mut self, office: &Office) -> Result<Ended, Exit> {
+        let mut ward = match self.ward.take() {
+            Some(ward) => ward,
+            None => hire(self.config, self.terminal.is_some()).await?,
+        };
+        let leadership = &office.leadership;
+        // Subscribed first and read then: no extension falls between.
+        let events = leadership.events();
+        let over = tenure::Moment::ZERO;
+        let term =
+            Term { deadline: leadership.deadline().unwrap_or(over), expiry: leadership.expiry().unwrap_or(over) };
+        let lock = self.opened.liveness(&office.seat, leadership.id());
+        let lock = lock.map_err(|error| internal("the liveness lock cannot be shared", &error))?;
+        let terminal = self.terminal.as_ref();
+        let foreground = terminal.is_some_and(Terminal::is_ours);
+        let started = ward.start(term, self.office(office), foreground, lock);
+        started.map_err(|error| internal("the guardian cannot be told to start", &error))?;
+        let (config, report, signals) = (self.config, self.report, &mut self.signals);
+        let watch = Watch { config, report, leadership, signals, terminal, ward: &mut ward, events, term };
+        let ended = watch.until_empty().await.map_err(|error| internal("the guardian cannot be heard", &error))?;
+        self.retired.push(ward.dismiss());
+        self.retired.retain_mut(|guardian| guardian.try_wait().is_ok_and(|status| status.is_none()));
+        Ok(ended)
+    }
+
+    fn office(&self, office: &Office) -> message::Office {
+        message::Office {
+            election: office.seat.to_string(),
+            id: self.config.id.clone(),
+            token: office.leadership.token().map(|token| token.to_string()).unwrap_or_default(),
+            tenure: office.leadership.id().to_string(),
+            keep_until: match self.config.at_least {
+                Duration::ZERO => tenure::Moment::ZERO,
+                span => BootClock.now().after(span),
+            },
+        }
+    }
+
+    /// Waits before the command is started again; `true` when it was waited in full and the office is still held.
+    async fn paused(&mut self, office: &Office, pause: Duration) -> Result<bool, Exit> {
+        let sentence = format!("the command ended; starting it again in {}", crate::duration::shown(pause));
+        self.report.tell("restarting", json!({ "in": pause.as_secs_f64() }), Tone::Plain, &sentence);
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(pause) => return Ok(true),
+                _ = office.leadership.ended() => return Ok(false),
+                (signal, _) = self.signals.next() => {
+                    if matches!(signal, Signal::TERM | Signal::INT | Signal::QUIT | Signal::HUP) {
+                        return Err(Exit::of_signal(signal.as_raw()));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn after_exit(&mut self, office: Office, ended: &Ended) -> Result<Next, Exit> {
+        let exit = self.exit_of(ended);
+        let seat = office.seat.clone();
+        let given_up = tokio::select! {
+            given_up = office.give_up() => given_up,
+            // The office is kept for its minimum; whoever does not want to wait for that leaves it to its lease.
+            () = wanted(&mut self.signals) => return Ok(Next::Leave(exit)),
+        };
+        match given_up {
+            Ok(()) => self.report.tell("resigned", json!({ "election": seat.as_str() }), Tone::Plain, ""),
+            Err(error) => {
+                let message = error.to_string();
+                self.report.tell("unconfirmed", json!({ "message": message }), Tone::Warning, &message);
+            }
+        }
+        let again = self.config.on_exit == OnExit::Campaign && !ended.is_wanted;
+        if again && matches!(ended.cause, Cause::Command(_) | Cause::Guardian) {
+            return self.sat_out().await;
+        }
+        Ok(Next::Leave(exit))
+    }
+
+    async fn after_loss(&mut self, office: Office, ending: Ending) -> Result<Next, Exit> {
+        let seat = office.seat.clone();
+        // Whoever cannot reach the store any more need not wait for it: the lease runs out by itself.
+        let _ = tokio::time::timeout(self.config.durations.call_timeout, office.give_up()).await;
+        self.report.tell("lost", json!({ "election": seat.as_str(), "ending": ending.to_string() }), Tone::Plain, "");
+        match self.config.after_loss {
+            AfterLoss::Campaign => self.sat_out().await,
+            AfterLoss::Exit => {
+                let sentence = format!("lost {seat}: {ending}");
+                Ok(Next::Leave(Exit::new(Origin::LeadershipLost, sentence)))
+            }
+        }
+    }
+
+    /// Lets others win before it runs again.
+    async fn sat_out(&mut self) -> Result<Next, Exit> {
+        if self.ward.is_none() {
+            self.ward = Some(hire(self.config, self.terminal.is_some()).await?);
+        }
+        tokio::select! {
+            () = tokio::time::sleep(self.config.durations.retry) => Ok(Next::Again),
+            () = wanted(&mut self.signals) => Err(Exit::of_signal(Signal::TERM.as_raw())),
+        }
+    }
+
+    fn exit_of(&self, ended: &Ended) -> Exit {
+        match &ended.cause {
+            Cause::Command(status) => Exit::of_command(*status),
+            Cause::NotStarted(exit) => exit.clone(),
+            Cause::Leadership(ending) => Exit::new(Origin::LeadershipLost, format!("leadership ended: {ending}")),
+            Cause::Guardian => Exit::new(Origin::Internal, "the guardian was killed, and so the command was ended"),
+            Cause::Delayed => Exit::new(Origin::Internal, "the command could not be started in time"),
+        }
+    }
+}
+
+async fn hire(config: &Config, at_terminal: bool) -> Result<Ward, Exit> {
+    let hired = Ward::hire(&config.brief(at_terminal), &config.command, &config.place).await;
+    hired.map_err(|unhired| match unhired {
+        Unhired::Uncontained(because) => {
+            Exit::usage(format!("--containment {} cannot be had: {because}", config.containment))
+        }
+        Unhired::Failed(error) if error.raw_os_error() == Some(rustix::io::Errno::TOOBIG.raw_os_error()) => {
+            Exit::new(Origin::CannotExecute, "the command and its arguments are too long to be executed")
+        }
+        Unhired::Failed(error) => internal("no guardian can be started", &error),
+    })
+}
+
+fn admit(config: &Config, ward: &Ward) -> Result<(), Exit> {
+    match config.required_containment {
+        Some(required) if ward.level < required => Err(Exit::usage(format!(
+            "--require-containment {required} cannot be met, the best here is {}: {}",
+            ward.level, ward.because
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn candidates(config: &Config, opened: &Opened) -> Result<Vec<Candidate>, Exit> {
+    let durations = &config.durations;
+    let candidate = |seat: String| {
+        let election = Election::over(opened.backend.clone(), seat.as_str())?;
+        let mut candidate = election
+            .candidate(&config.id)
+            .lease(durations.ttl)
+            .renew_every(durations.renew)
+            .retry_every(durations.retry)
+            .call_timeout(durations.call_timeout)
+            .grace(durations.whole_grace())
+            .at_least(config.at_least);
+        if let Some(promise) = config.required_promise {
+            candidate = candidate.require(promise);
+        }
+        if opened.work_ends_with_process {
+            candidate = candidate.work_ends_with_process();
+        }
+        Ok(candidate.build()?)
+    };
+    config.seats().into_iter().map(candidate).collect()
+}
+
+/// Resolves when the guardian of the next command is gone; never, where there is none.
+async fn vanished(ward: &mut Option<Ward>) {
+    match ward {
+        Some(ward) => while !matches!(ward.next().await, Ok(ward::News::Gone) | Err(_)) {},
+        None => std::future::pending().await,
+    }
+}
+
+/// Resolves when somebody wants this process to end.
+async fn wanted(signals: &mut Signals) {
+    while !matches!(signals.next().await.0, Signal::TERM | Signal::INT | Signal::QUIT | Signal::HUP) {}
+}
+
+fn internal(what: &str, error: &io::Error) -> Exit {
+    Exit::new(Origin::Internal, format!("{what}: {error}"))
+}
