@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value};
 use tracing::level_filters::LevelFilter;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, Origin};
 use crate::wall;
 
 /// How much may wait to be written; what comes beyond is dropped.
@@ -39,53 +39,46 @@ pub(crate) enum Tone {
     Failure,
 }
 
-/// The way to the thread that writes.
+/// The ways to the threads that write.
 #[derive(Clone, Debug)]
 pub(crate) struct Report {
-    lines: SyncSender<Line>,
+    people: Sink,
+    /// Nothing where nobody asked for it.
+    programs: Option<Sink>,
     json: Json,
     colour: bool,
-}
-
-#[derive(Debug)]
-enum Line {
-    Sentence(String),
-    Event(String),
-    Flush(SyncSender<()>),
 }
 
 impl Report {
     /// Starts writing; an error only where the file cannot be opened.
     pub(crate) fn new(json: Json) -> Result<Report, Exit> {
-        let file: Option<Box<dyn Write + Send>> = match &json {
+        let people = Sink::new("tenure-report", io::stderr())?;
+        let programs = match &json {
             Json::Off => None,
-            Json::Stderr => Some(Box::new(io::stderr())),
+            Json::Stderr => Some(people.clone()),
             Json::File(path) => {
                 let file = OpenOptions::new().create(true).append(true).open(path);
-                Some(Box::new(file.map_err(|error| Exit::usage(format!("--json={path} cannot be written: {error}")))?))
+                let file = file.map_err(|error| Exit::usage(format!("--json={path} cannot be written: {error}")))?;
+                // A thread of its own: a terminal that does not read must not hold up a file.
+                Some(Sink::new("tenure-events", file)?)
             }
         };
-        let (lines, queue) = sync_channel(QUEUE);
-        let writer = thread::Builder::new().name("tenure-report".into());
-        writer
-            .spawn(move || write_all(&queue, file))
-            .map_err(|error| Exit::new(crate::exit::Origin::Internal, format!("no thread can be made: {error}")))?;
-        Ok(Report { lines, json, colour: is_colourful() })
+        Ok(Report { people, programs, json, colour: is_colourful() })
     }
 
     /// Tells one fact to whoever reads: people the sentence, unless it is empty, and programs the event.
     pub(crate) fn tell(&self, event: &str, fields: Value, tone: Tone, sentence: &str) {
-        if self.json != Json::Off {
+        if let Some(programs) = &self.programs {
             let mut line = Map::new();
             line.insert("event".into(), event.into());
             line.insert("at".into(), wall::now().into());
             if let Value::Object(fields) = fields {
                 line.extend(fields);
             }
-            self.put(Line::Event(Value::Object(line).to_string()));
+            programs.put(Value::Object(line).to_string());
         }
         if self.json != Json::Stderr && !sentence.is_empty() {
-            self.put(Line::Sentence(self.dressed(tone, sentence)));
+            self.people.put(self.dressed(tone, sentence));
         }
     }
 
@@ -97,22 +90,9 @@ impl Report {
         }
         let tone = if exit.status == 0 { Tone::Plain } else { Tone::Failure };
         self.tell("exit", fields, tone, &exit.sentence);
-        self.flush();
-    }
-
-    /// Waits until everything is written, but not for ever.
-    pub(crate) fn flush(&self) {
-        let (done, written) = sync_channel(1);
-        let begin = Instant::now();
-        let mut line = Line::Flush(done);
-        while let Err(TrySendError::Full(again)) = self.lines.try_send(line) {
-            if begin.elapsed() > PATIENCE {
-                return;
-            }
-            line = again;
-            thread::sleep(Duration::from_millis(1));
+        for sink in self.programs.iter().chain([&self.people]) {
+            sink.flush();
         }
-        let _ = written.recv_timeout(PATIENCE);
     }
 
     /// Sends what tenure logs the same way.
@@ -120,14 +100,9 @@ impl Report {
         if level == LevelFilter::OFF {
             return;
         }
-        let lines = self.lines.clone();
+        let people = self.people.clone();
         let subscriber = tracing_subscriber::fmt().with_max_level(level).with_ansi(self.colour);
-        subscriber.with_writer(move || LogWriter(lines.clone())).init();
-    }
-
-    fn put(&self, line: Line) {
-        // A reader that does not keep up loses lines; it must not hold up the supervisor.
-        let _ = self.lines.try_send(line);
+        subscriber.with_writer(move || LogWriter(people.clone())).init();
     }
 
     fn dressed(&self, tone: Tone, sentence: &str) -> String {
@@ -146,19 +121,55 @@ pub(crate) fn is_colourful() -> bool {
     io::stderr().is_terminal() && !unwanted && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-fn write_all(queue: &Receiver<Line>, mut json: Option<Box<dyn Write + Send>>) {
-    let mut stderr = io::stderr();
+/// A queue to a thread that writes lines somewhere.
+#[derive(Clone, Debug)]
+struct Sink(SyncSender<Line>);
+
+#[derive(Debug)]
+enum Line {
+    Text(String),
+    Flush(SyncSender<()>),
+}
+
+impl Sink {
+    fn new(name: &str, mut to: impl Write + Send + 'static) -> Result<Sink, Exit> {
+        let (lines, queue) = sync_channel(QUEUE);
+        let writer = thread::Builder::new().name(name.into()).spawn(move || write_all(&queue, &mut to));
+        writer.map_err(|error| Exit::new(Origin::Internal, format!("no thread can be made: {error}")))?;
+        Ok(Sink(lines))
+    }
+
+    fn put(&self, line: String) {
+        // A reader that does not keep up loses lines; it must not hold up the supervisor.
+        let _ = self.0.try_send(Line::Text(line));
+    }
+
+    /// Waits until everything is written, but not for ever.
+    fn flush(&self) {
+        let (done, written) = sync_channel(1);
+        let begin = Instant::now();
+        let mut line = Line::Flush(done);
+        while let Err(TrySendError::Full(again)) = self.0.try_send(line) {
+            if begin.elapsed() > PATIENCE {
+                return;
+            }
+            line = again;
+            thread::sleep(Duration::from_millis(1));
+        }
+        let _ = written.recv_timeout(PATIENCE);
+    }
+}
+
+fn write_all(queue: &Receiver<Line>, to: &mut impl Write) {
+    let mut complained = false;
     while let Ok(line) = queue.recv() {
         match line {
-            Line::Sentence(sentence) => {
-                let _ = stderr.write_all(format!("{sentence}\n").as_bytes());
-            }
-            Line::Event(event) => {
-                // One write a line, so that lines of several processes do not mix.
-                let written = json.as_mut().map(|json| json.write_all(format!("{event}\n").as_bytes()));
-                if let Some(Err(error)) = written {
-                    let _ = stderr.write_all(format!("tenure: the events cannot be written: {error}\n").as_bytes());
-                    json = None;
+            // One write a line, so that lines of several processes do not mix.
+            Line::Text(text) => {
+                if let Err(error) = to.write_all(format!("{text}\n").as_bytes())
+                    && !std::mem::replace(&mut complained, true)
+                {
+                    crate::eprintln_safely(&format!("tenure: what happens cannot be written down: {error}"));
                 }
             }
             Line::Flush(done) => drop(done.try_send(())),
@@ -166,12 +177,11 @@ fn write_all(queue: &Receiver<Line>, mut json: Option<Box<dyn Write + Send>>) {
     }
 }
 
-struct LogWriter(SyncSender<Line>);
+struct LogWriter(Sink);
 
 impl Write for LogWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(line);
-        let _ = self.0.try_send(Line::Sentence(text.trim_end_matches('\n').into()));
+        self.0.put(String::from_utf8_lossy(line).trim_end_matches('\n').into());
         Ok(line.len())
     }
 

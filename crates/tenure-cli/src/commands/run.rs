@@ -1,6 +1,7 @@
 //! `tenure run`: runs a command while this host holds the office.
 
 use std::ffi::OsString;
+use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -133,7 +134,9 @@ pub(crate) fn execute(arguments: RunArgs, source: Option<ValueSource>) -> ExitCo
     };
     report.log(arguments.log.unwrap_or(LevelFilter::OFF));
     let exit = match arguments.checked(source) {
-        Ok(config) => supervise(&config, terminal, &report),
+        // A fault of ours ends the command: its guardian sees to that when this process is gone.
+        Ok(config) => std::panic::catch_unwind(AssertUnwindSafe(|| supervise(&config, terminal, &report)))
+            .unwrap_or_else(|_| Exit::new(Origin::Internal, "a fault of tenure itself; please report it")),
         Err(exit) => exit,
     };
     let code = exit.code();

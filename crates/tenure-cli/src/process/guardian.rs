@@ -121,7 +121,11 @@ impl<'a> Guardian<'a> {
             self.hear_init()?;
             self.reap()?;
             let now = BootClock.now();
+            let was_overdue = self.vigil.is_overdue();
             if let Some(act) = self.vigil.elapse(now) {
+                if self.vigil.is_overdue() && !was_overdue {
+                    self.report(&Message::Overdue, &[]);
+                }
                 self.carry_out(act);
                 self.reap()?;
             }
@@ -186,7 +190,8 @@ impl<'a> Guardian<'a> {
                     if let Some(command) = &self.tree.command {
                         let mut known = vec![command.pidfd.as_fd()];
                         known.extend(self.tree.init.as_ref().map(|init| init.pidfd.as_fd()));
-                        self.report(&Message::Started { pid: command.pid.as_raw_nonzero().get() }, &known);
+                        let init = self.tree.init.as_ref().map_or(0, |init| init.pid.as_raw_pid());
+                        self.report(&Message::Started { pid: command.pid.as_raw_pid(), init }, &known);
                     }
                 }
             }

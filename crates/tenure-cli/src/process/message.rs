@@ -59,10 +59,12 @@ pub(crate) enum Message {
     Contained { level: Level, because: String, cgroup: Vec<u8> },
     /// What was asked for cannot be had.
     Uncontained { because: String },
-    /// The command runs; descriptors of it and of the root of its tree come along.
-    Started { pid: i32 },
+    /// The command runs; descriptors of it and, where there is one, of the first process of its namespace come along.
+    Started { pid: i32, init: i32 },
     /// The tree was asked to stop.
     Stopping,
+    /// The deadline passed without an extension, and so the tree is ended.
+    Overdue,
     /// Nothing is left that can be reached, but something of the tree left its process group and still runs.
     Escaped,
 
@@ -104,7 +106,7 @@ impl Message {
                 packet.kind(6).number(*level as u64).bytes(because.as_bytes()).bytes(cgroup);
             }
             Message::Uncontained { because } => drop(packet.kind(7).bytes(because.as_bytes())),
-            Message::Started { pid } => drop(packet.kind(8).number(*pid as u64)),
+            Message::Started { pid, init } => drop(packet.kind(8).number(*pid as u64).number(*init as u64)),
             Message::Stopping => drop(packet.kind(9)),
             Message::Go { deadline, office, foreground, cgroup } => {
                 packet.kind(10).moment(*deadline).office(office).flag(*foreground).bytes(cgroup);
@@ -119,6 +121,7 @@ impl Message {
             Message::Exited { status } => drop(packet.kind(16).number(*status as u64)),
             Message::Empty => drop(packet.kind(17)),
             Message::Escaped => drop(packet.kind(18)),
+            Message::Overdue => drop(packet.kind(19)),
         }
         packet.0
     }
@@ -142,7 +145,7 @@ impl Message {
                 cgroup: rest.bytes()?,
             },
             7 => Message::Uncontained { because: rest.text()? },
-            8 => Message::Started { pid: rest.number()? as i32 },
+            8 => Message::Started { pid: rest.number()? as i32, init: rest.number()? as i32 },
             9 => Message::Stopping,
             10 => Message::Go {
                 deadline: rest.moment()?,
@@ -158,6 +161,7 @@ impl Message {
             16 => Message::Exited { status: rest.number()? as i32 },
             17 => Message::Empty,
             18 => Message::Escaped,
+            19 => Message::Overdue,
             _ => return None,
         };
         rest.0.is_empty().then_some(message)
@@ -273,7 +277,7 @@ mod tests {
             Message::Farewell,
             Message::Contained { level: Level::Cgroup, because: "no right".into(), cgroup: b"/sys/fs".to_vec() },
             Message::Uncontained { because: String::new() },
-            Message::Started { pid: i32::MAX },
+            Message::Started { pid: i32::MAX, init: 0 },
             Message::Stopping,
             Message::Go { deadline: term.deadline, office, foreground: false, cgroup: b"/sys/\xff".to_vec() },
             Message::Spawn,
@@ -284,6 +288,7 @@ mod tests {
             Message::Exited { status: 139 },
             Message::Empty,
             Message::Escaped,
+            Message::Overdue,
         ];
         for message in messages {
             let packet = message.encode();

@@ -34,8 +34,9 @@ impl Process {
     /// The one behind a descriptor, by the number that it has here.
     pub(crate) fn behind(pidfd: OwnedFd) -> Option<Process> {
         let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd())).ok()?;
-        let pid = info.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()?;
-        Some(Process { pid: Pid::from_raw(pid)?, pidfd })
+        let pid: i32 = info.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()?;
+        // Once it was waited for it has none.
+        Some(Process { pid: Pid::from_raw(pid.max(0))?, pidfd })
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

@@ -116,10 +116,10 @@ impl Ward {
     /// What there is to know next. Cancelling it loses nothing.
     pub(crate) async fn next(&mut self) -> io::Result<News> {
         let (news, descriptors) = self.news().await?;
-        if let News::Said(Message::Started { .. }) = news {
-            let mut known = descriptors.into_iter().map(Process::behind);
-            self.tree.command = known.next().flatten();
-            self.tree.init = known.next().flatten();
+        if let News::Said(Message::Started { pid, init }) = news {
+            let mut known = descriptors.into_iter();
+            let mut process = |pid: i32| Some(Process { pid: Pid::from_raw(pid)?, pidfd: known.next()? });
+            (self.tree.command, self.tree.init) = (process(pid), process(init));
         }
         Ok(news)
     }

@@ -20,6 +20,8 @@ use crate::report::{Report, Tone};
 const ANSWERS_WITHIN: Duration = Duration::from_millis(250);
 /// How long starting a command takes at most, on a machine that does much else.
 const STARTS_WITHIN: Duration = Duration::from_secs(5);
+/// How often to look after a command whose guardian may be frozen.
+const LOOKS_EVERY: Duration = Duration::from_secs(1);
 /// How long the guardian has to be first at killing.
 const KILLS_WITHIN: Duration = Duration::from_millis(20);
 
@@ -70,6 +72,8 @@ struct State {
     ending: Option<Ending>,
     stop: Option<Stop>,
     is_wanted: bool,
+    /// When to look after a command that may have died under a frozen guardian.
+    look_at: Moment,
     /// What came before the command was there to hear it.
     early: Vec<(Signal, Reach)>,
 }
@@ -122,7 +126,7 @@ impl Watch<'_> {
 
     fn heard(&mut self, state: &mut State, message: Message) -> std::io::Result<()> {
         match message {
-            Message::Started { pid } => {
+            Message::Started { pid, .. } => {
                 state.started = Pid::from_raw(pid);
                 self.report.tell("command-started", json!({ "pid": pid }), Tone::Plain, "");
                 for (signal, reach) in std::mem::take(&mut state.early) {
@@ -138,6 +142,8 @@ impl Watch<'_> {
                     stop.ask_at = Moment::NEVER;
                 }
             }
+            // This process was frozen, and the guardian noticed first.
+            Message::Overdue if state.ending.is_none() => self.lost(state, Ending::Expired),
             Message::Suspended { signal } => return self.suspended(state, signal),
             Message::Exited { status } => {
                 state.exited = Some(status);
@@ -223,6 +229,7 @@ impl Watch<'_> {
             return false;
         }
         let Some(stop) = &mut state.stop else {
+            state.look_at = now.after(LOOKS_EVERY);
             if state.started.is_none() && state.failed.is_none() && now.since(begin) > STARTS_WITHIN {
                 state.failed = Some(Cause::Delayed);
                 return true;
@@ -251,8 +258,7 @@ impl Watch<'_> {
                 let now = BootClock.now();
                 stop.ask_at.min(if now < kill_at { kill_at } else { now.after(KILLS_WITHIN) })
             }
-            // A look now and then for a command that died under a frozen guardian.
-            None => BootClock.now().after(Duration::from_secs(1)),
+            None => state.look_at,
         }
     }
 

@@ -1,0 +1,114 @@
+//! One `tenure run`, as a process, with what it tells.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::{LONG, MARK, Scene, TENURE, eventually};
+
+/// A supervisor that runs. Dropping it kills it; the scene sees to the rest.
+#[derive(Debug)]
+pub(crate) struct Run {
+    process: Child,
+    events: PathBuf,
+}
+
+/// The timing of most tests: expiry 2.45 s after a renewal was sent, the deadline 0.8 s before that, the kill 0.6 s before it.
+pub(crate) const TIMING: [&str; 6] = ["--ttl", "3s", "--grace", "200ms", "--kill-margin", "600ms"];
+pub(crate) const TTL: Duration = Duration::from_secs(3);
+
+impl Run {
+    /// `tenure run <flags> office -- <command>` in this scene; nobody reads what it prints.
+    pub(crate) fn start(scene: &Scene, id: &str, flags: &[&str], command: &[&str]) -> Run {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let events = scene.path(&format!("events-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
+        let mut process = Command::new(TENURE);
+        process.args(["run", "--backend", &scene.backend(), "--id", id]).arg(format!("--json={}", events.display()));
+        process.args(flags).args(["office", "--"]).args(command).env(MARK, &scene.folder);
+        process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Run { process: process.spawn().expect("tenure can be started"), events }
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.process)
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("it is there");
+    }
+
+    /// The guardian: our child that is the same binary in another role.
+    pub(crate) fn guardian(&self) -> Pid {
+        eventually("a guardian", LONG, || {
+            let pid = self.pid();
+            let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+            let mut children = list.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
+            children.find(|pid| role(*pid).as_deref() == Some("__guardian"))
+        })
+    }
+
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(&self.events).unwrap_or_default();
+        // The last line may not be whole yet.
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    pub(crate) fn event(&self, name: &str) -> Option<Value> {
+        self.events().into_iter().rev().find(|event| event["event"] == name)
+    }
+
+    /// Waits for an event of this name.
+    #[track_caller]
+    pub(crate) fn told(&self, name: &str) -> Value {
+        let begin = std::time::Instant::now();
+        loop {
+            if let Some(event) = self.event(name) {
+                return event;
+            }
+            assert!(begin.elapsed() < LONG, "no `{name}` among {:#?}", self.events());
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits for the end.
+    #[track_caller]
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        let begin = std::time::Instant::now();
+        loop {
+            if let Some(status) = self.process.try_wait().expect("it can be waited for") {
+                return status;
+            }
+            assert!(begin.elapsed() < LONG, "it does not end: {:#?}", self.events());
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn ends_with(&mut self, code: i32, origin: &str) {
+        let status = self.ended();
+        let last = self.told("exit");
+        assert_eq!((status.code(), last["origin"].as_str()), (Some(code), Some(origin)), "{:#?}", self.events());
+        assert_eq!(last["status"], code);
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The first argument of a process of ours.
+pub(crate) fn role(pid: Pid) -> Option<String> {
+    if std::fs::read_link(format!("/proc/{pid}/exe")).ok()? != Path::new(TENURE) {
+        return None;
+    }
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    Some(String::from_utf8_lossy(line.split(|byte| *byte == 0).nth(1)?).into_owned())
+}

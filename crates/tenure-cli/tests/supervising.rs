@@ -1,0 +1,291 @@
+//! Commands that do not want to end, and everything that can be done to those who watch over them, at every level of containment.
+//!
+//! Each test is one scene at one level. Where a level cannot be had, the test is that tenure says so and refuses.
+
+mod common;
+
+use std::time::Duration;
+
+use common::child::{self, no_two_at_once, spans};
+use common::run::{Run, TIMING, TTL};
+use common::{LONG, SECOND, Scene, eventually};
+use libtest_mimic::{Arguments, Failed, Trial};
+use rustix::process::{Signal, kill_process};
+
+const LEVELS: [&str; 4] = ["pid-namespace", "cgroup", "subreaper", "process-group"];
+
+type Case = fn(&str);
+
+/// What is done at every level.
+const CASES: &[(&str, Case)] = &[
+    ("a_steady_command_of_a_killed_supervisor_is_ended", |level| supervisor_killed(level, "steady")),
+    ("a_stubborn_command_of_a_killed_supervisor_is_ended", |level| supervisor_killed(level, "stubborn")),
+    ("a_forking_command_of_a_killed_supervisor_is_ended", |level| supervisor_killed(level, "forking")),
+    ("a_frozen_command_of_a_killed_supervisor_is_ended", |level| supervisor_killed(level, "frozen")),
+    ("a_frozen_and_stubborn_command_of_a_killed_supervisor_is_ended", |level| {
+        supervisor_killed(level, "frozen-stubborn")
+    }),
+    ("a_flooding_command_of_a_killed_supervisor_is_ended", |level| supervisor_killed(level, "flooding")),
+    ("a_killed_supervisor_takes_a_wild_tree_with_it", |level| supervisor_killed(level, "wild")),
+    ("a_frozen_supervisor_loses_its_wild_tree_before_expiry", |level| supervisor_frozen(level, "wild")),
+    ("a_killed_guardian_takes_a_wild_tree_with_it", guardian_killed),
+    ("a_frozen_guardian_is_acted_for", guardian_frozen),
+    ("a_frozen_guardian_hides_no_exit", guardian_frozen_at_exit),
+    ("a_command_that_asks_for_nothing_better_is_handed_over_on_request", resigned),
+    ("a_tree_that_outlives_its_command_keeps_the_office", outlived),
+    ("the_exit_status_is_the_commands_own", exit_statuses),
+    ("a_command_that_closes_its_streams_is_watched_over", closed_streams),
+];
+
+/// What is done wherever a command cannot leave its tree.
+const DAEMONS: &[(&str, Case)] = &[
+    ("a_daemonising_command_of_a_killed_supervisor_is_ended", |level| supervisor_killed(level, "daemonising")),
+    ("a_killed_supervisor_takes_wild_daemons_with_it", |level| supervisor_killed(level, "wild-daemons")),
+    ("a_frozen_supervisor_loses_its_wild_daemons_before_expiry", |level| supervisor_frozen(level, "wild-daemons")),
+    ("a_daemon_is_ended_when_its_command_is_over", daemon_left),
+];
+
+fn main() {
+    child::perhaps();
+    let mut arguments = Arguments::from_args();
+    // Most of their time they wait.
+    arguments.test_threads = arguments.test_threads.or(Some(4));
+    let mut trials = Vec::new();
+    for level in LEVELS {
+        for (name, case) in CASES {
+            trials.push(trial(level, name, *case));
+        }
+        for (name, case) in DAEMONS.iter().filter(|_| level != "process-group") {
+            trials.push(trial(level, name, *case));
+        }
+        trials.push(trial(level, "both_killed_at_once_leaves_what_the_page_says", both_killed));
+    }
+    trials.push(trial("process-group", "a_daemon_that_left_the_group_is_told_of", escaped));
+    trials.push(trial("pid-namespace", "both_frozen_at_once_overlap_until_thawed", both_frozen));
+    trials.push(trial("subreaper", "both_frozen_at_once_overlap_until_thawed", both_frozen));
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn trial(level: &'static str, name: &str, case: Case) -> Trial {
+    Trial::test(format!("{level}::{name}"), move || {
+        if is_offered(level)? {
+            case(level);
+        }
+        Ok(())
+    })
+}
+
+/// Whether this machine has the level; where it has not, it is refused in so many words.
+fn is_offered(level: &str) -> Result<bool, Failed> {
+    let scene = Scene::new();
+    let mut run = Run::start(&scene, "probe", &["--containment", level], &["true"]);
+    let status = run.ended();
+    if status.success() {
+        return Ok(true);
+    }
+    let exit = run.told("exit");
+    let refused =
+        status.code() == Some(64) && exit["message"].as_str().is_some_and(|why| why.contains("cannot be had"));
+    if refused { Ok(false) } else { Err(format!("{level} is neither offered nor refused: {exit}").into()) }
+}
+
+/// One leads with such a command, another waits with a steady one.
+fn two(scene: &Scene, level: &str, behaviour: &str) -> (Run, Run) {
+    let command = child::command(behaviour);
+    let command: Vec<&str> = command.iter().map(String::as_str).collect();
+    let flags = [&["--containment", level], &TIMING[..]].concat();
+    let leader = Run::start(scene, "leader", &flags, &command);
+    leader.told("command-started");
+    eventually("a sign of life", LONG, || (!spans(scene).is_empty()).then_some(()));
+    let steady = child::command("steady");
+    let waiting = Run::start(scene, "waiting", &flags, &steady.iter().map(String::as_str).collect::<Vec<_>>());
+    waiting.told("waiting");
+    // A tree needs a moment to grow.
+    std::thread::sleep(Duration::from_millis(150));
+    (leader, waiting)
+}
+
+/// The one who waited leads, nothing of the first tree lives any more, and never did both.
+#[track_caller]
+fn succeeded(scene: &Scene, successor: &mut Run) {
+    successor.told("command-started");
+    eventually("a sign of life of the successor", LONG, || (spans(scene).len() == 2).then_some(()));
+    std::thread::sleep(Duration::from_millis(100));
+    no_two_at_once(scene);
+    assert_eq!(scene.left_running().len(), 1, "only the successor's command runs");
+    successor.signal(Signal::TERM);
+    successor.ends_with(143, "command");
+    assert!(scene.left_running().is_empty(), "nothing is left");
+}
+
+fn supervisor_killed(level: &str, behaviour: &str) {
+    let scene = Scene::new();
+    let (mut leader, mut waiting) = two(&scene, level, behaviour);
+    let begin = std::time::Instant::now();
+    leader.signal(Signal::KILL);
+    leader.ended();
+    waiting.told("elected");
+    // The guardian gave the office up; nobody waited for a lease.
+    assert!(begin.elapsed() < TTL - Duration::from_millis(500), "it took {:?}", begin.elapsed());
+    succeeded(&scene, &mut waiting);
+}
+
+fn supervisor_frozen(level: &str, behaviour: &str) {
+    let scene = Scene::new();
+    let (mut leader, mut waiting) = two(&scene, level, behaviour);
+    leader.signal(Signal::STOP);
+    succeeded(&scene, &mut waiting);
+    leader.signal(Signal::CONT);
+    leader.ends_with(75, "leadership-lost");
+}
+
+fn guardian_killed(level: &str) {
+    let scene = Scene::new();
+    let (mut leader, mut waiting) = two(&scene, level, "wild");
+    kill_process(leader.guardian(), Signal::KILL).expect("it is there");
+    leader.ends_with(70, "internal");
+    succeeded(&scene, &mut waiting);
+}
+
+fn guardian_frozen(level: &str) {
+    let scene = Scene::new();
+    let (mut leader, mut waiting) = two(&scene, level, "wild");
+    kill_process(leader.guardian(), Signal::STOP).expect("it is there");
+    ask_to_resign(&scene);
+    leader.ends_with(75, "leadership-lost");
+    succeeded(&scene, &mut waiting);
+}
+
+fn guardian_frozen_at_exit(level: &str) {
+    let scene = Scene::new();
+    let flags = [&["--containment", level], &TIMING[..]].concat();
+    let mut run = Run::start(&scene, "leader", &flags, &["sh", "-c", "sleep 0.5; exit 5"]);
+    run.told("command-started");
+    kill_process(run.guardian(), Signal::STOP).expect("it is there");
+    let status = run.ended();
+    // In a namespace only its first process knows the status, and that tells it to the guardian.
+    let expected = if level == "pid-namespace" { 137 } else { 5 };
+    assert_eq!(status.code(), Some(expected), "{:#?}", run.events());
+    assert!(scene.left_running().is_empty());
+}
+
+fn resigned(level: &str) {
+    let scene = Scene::new();
+    let (mut leader, mut waiting) = two(&scene, level, "steady");
+    ask_to_resign(&scene);
+    leader.ends_with(75, "leadership-lost");
+    succeeded(&scene, &mut waiting);
+}
+
+fn outlived(level: &str) {
+    let scene = Scene::new();
+    let (mut leader, mut waiting) = two(&scene, level, "leaving-one");
+    leader.ends_with(0, "command");
+    succeeded(&scene, &mut waiting);
+}
+
+fn daemon_left(level: &str) {
+    let scene = Scene::new();
+    let (mut leader, mut waiting) = two(&scene, level, "daemon-only");
+    leader.ends_with(0, "command");
+    succeeded(&scene, &mut waiting);
+}
+
+/// What leaves its process group is beyond that level; the page says so, and so does tenure.
+fn escaped(level: &str) {
+    let scene = Scene::new();
+    let (mut leader, waiting) = two(&scene, level, "daemon-only");
+    leader.ends_with(0, "command");
+    leader.told("escaped");
+    let begin = std::time::Instant::now();
+    waiting.told("command-started");
+    assert!(begin.elapsed() > TTL / 2, "the office was not given up; its lease ran out");
+    assert!(scene.left_running().len() > 1, "the daemon still runs");
+}
+
+/// The kernel ends a namespace with its guardian. Elsewhere only the command dies, and what it started lives on.
+fn both_killed(level: &str) {
+    let scene = Scene::new();
+    let (mut leader, waiting) = two(&scene, level, "forking");
+    let guardian = leader.guardian();
+    let begin = std::time::Instant::now();
+    // Both stopped first, so that neither can act on the other's death.
+    for pid in [leader.pid(), guardian] {
+        kill_process(pid, Signal::STOP).expect("it is there");
+    }
+    for pid in [leader.pid(), guardian] {
+        kill_process(pid, Signal::KILL).expect("it is there");
+    }
+    leader.ended();
+    waiting.told("command-started");
+    let took = begin.elapsed();
+    if level == "pid-namespace" {
+        eventually("the tree is dead", SECOND * 2, || (scene.left_running().len() == 1).then_some(()));
+        no_two_at_once(&scene);
+        // The liveness lock proves the death: only the time to die is waited for.
+        assert!(took < TTL - Duration::from_millis(500), "it took {took:?}");
+    } else {
+        assert!(took > TTL / 2, "the lease was waited for, and not {took:?}");
+        assert!(scene.left_running().len() > 1, "what the command started lives on");
+    }
+}
+
+/// Nobody is left to act. The page says so; the token is what refuses the late one.
+fn both_frozen(level: &str) {
+    let scene = Scene::new();
+    let (mut leader, waiting) = two(&scene, level, "steady");
+    let guardian = leader.guardian();
+    for pid in [leader.pid(), guardian] {
+        kill_process(pid, Signal::STOP).expect("it is there");
+    }
+    waiting.told("command-started");
+    eventually("both beat", LONG, || {
+        let spans = spans(&scene);
+        (spans.len() == 2 && spans[0].last > spans[1].first).then_some(())
+    });
+    let spans = spans(&scene);
+    assert!(spans[0].token < spans[1].token, "the token tells the late one");
+    kill_process(guardian, Signal::CONT).expect("it is there");
+    eventually("the first command is dead", SECOND * 2, || (scene.left_running().len() == 1).then_some(()));
+    leader.signal(Signal::CONT);
+    leader.ends_with(75, "leadership-lost");
+}
+
+fn exit_statuses(level: &str) {
+    let scene = Scene::new();
+    for (script, code) in
+        [("exit 0", 0), ("exit 3", 3), ("kill -TERM $$", 143), ("kill -KILL $$", 137), ("kill -SEGV $$", 139)]
+    {
+        let mut run = Run::start(&scene, "one", &["--containment", level], &["sh", "-c", script]);
+        run.ends_with(code, "command");
+    }
+    assert!(scene.left_running().is_empty());
+}
+
+fn closed_streams(level: &str) {
+    let scene = Scene::new();
+    let program = child::command("steady");
+    let script = format!("exec 0<&- 1>&- 2>&-; exec {} {} {}", program[0], program[1], program[2]);
+    let flags = [&["--containment", level], &TIMING[..]].concat();
+    let mut run = Run::start(&scene, "one", &flags, &["sh", "-c", &script]);
+    eventually("a sign of life", LONG, || (!spans(&scene).is_empty()).then_some(()));
+    // Longer than one lease: it is renewed.
+    std::thread::sleep(TTL + Duration::from_millis(500));
+    assert_eq!(scene.left_running().len(), 1);
+    run.signal(Signal::TERM);
+    run.ends_with(143, "command");
+    assert!(scene.left_running().is_empty());
+}
+
+fn ask_to_resign(scene: &Scene) {
+    let asked = std::process::Command::new(common::TENURE)
+        .args(["resign", "--backend", &scene.backend(), "office"])
+        .output()
+        .expect("tenure can be started");
+    assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
+}
+
+/// Only the chaos has children of this kind.
+fn registers() {
+    unreachable!("no test here asks for it");
+}
