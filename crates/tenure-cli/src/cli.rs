@@ -24,21 +24,39 @@ pub(crate) struct Cli {
     pub(crate) command: Verb,
 }
 
-/// What can be done.
+/// What can be done; each is described where it is done.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
-    /// Run a command while this host holds the office
     Run(commands::run::RunArgs),
-    /// Say who holds an office now
     Status(commands::status::StatusArgs),
-    /// Say who holds an office, from now on
     Watch(commands::watch::WatchArgs),
-    /// Ask the holder of an office to give it up, and wait until it has
     Resign(commands::resign::ResignArgs),
-    /// Show three candidates, and what happens when the leader is killed or frozen
     Demo(commands::demo::DemoArgs),
-    /// Print completions for a shell
     Completions(commands::completions::CompletionsArgs),
-    /// Print the manual page
     Man(commands::man::ManArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_flag_can_be_set_by_the_environment() {
+        let whole = Cli::command();
+        for verb in whole.get_subcommands() {
+            for flag in verb.get_arguments().filter(|argument| argument.get_long().is_some()) {
+                let name = flag.get_long().expect("it is a flag");
+                let expected = format!("TENURE_{}", name.to_uppercase().replace('-', "_"));
+                let variable = flag.get_env().and_then(|variable| variable.to_str());
+                assert_eq!(variable, Some(expected.as_str()), "--{name} of {}", verb.get_name());
+            }
+        }
+    }
+
+    #[test]
+    fn the_grammar_is_sound() {
+        Cli::command().debug_assert();
+    }
 }

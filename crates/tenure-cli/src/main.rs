@@ -95,8 +95,12 @@ fn misused(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let exit = Exit::usage(error.kind().to_string());
-    let ours = arguments.iter().take_while(|argument| *argument != "--");
-    if ours.into_iter().any(|argument| argument == "--json") {
+    let is_run = arguments.get(1).is_some_and(|verb| verb == "run");
+    if is_run && !arguments.iter().any(|argument| argument == "--") {
+        eprintln_safely("The command comes after two dashes: tenure run nightly-report -- ./report.sh");
+    }
+    let mut ours = arguments.iter().take_while(|argument| *argument != "--");
+    if ours.any(|argument| argument == "--json") {
         let line = serde_json::json!({
             "event": "exit", "at": wall::now(), "status": exit.status, "origin": Origin::Usage.as_str(), "message": exit.sentence,
         });

@@ -20,7 +20,7 @@ pub(crate) struct PlaceArgs {
     backend: Option<String>,
 
     /// A file with the address of the backend in it
-    #[arg(long, value_name = "PATH", env = "TENURE_BACKEND_FILE", conflicts_with = "backend")]
+    #[arg(long, value_name = "PATH", env = "TENURE_BACKEND_FILE", hide_env_values = true, conflicts_with = "backend")]
     backend_file: Option<PathBuf>,
 }
 

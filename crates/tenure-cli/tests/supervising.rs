@@ -46,7 +46,7 @@ const DAEMONS: &[(&str, Case)] = &[
 ];
 
 fn main() {
-    child::perhaps();
+    child::perhaps(&[]);
     let mut arguments = Arguments::from_args();
     // Most of their time they wait.
     arguments.test_threads = arguments.test_threads.or(Some(4));
@@ -283,9 +283,4 @@ fn ask_to_resign(scene: &Scene) {
         .output()
         .expect("tenure can be started");
     assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
-}
-
-/// Only the chaos has children of this kind.
-fn registers() {
-    unreachable!("no test here asks for it");
 }

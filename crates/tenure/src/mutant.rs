@@ -168,16 +168,16 @@ mutants! {
     FileRemountUnnoticed, "file-remount-unnoticed", "SAFETY 20: a promise ends with the file system it was made on", "a_disk_that_is_mounted_over_the_directory_is_noticed";
     FileManyInstances, "file-many-instances", "DESIGN: one inotify instance a process", "one_process_has_one_inotify_instance";
     FileSilentWatchEnd, "file-silent-watch-end", "DESIGN: a watch never ends silently", "a_disk_that_was_unmounted_ends_its_watches";
-    GuardianDeafToTime, "guardian-deaf-to-time", "I9: the guardian has a timer of its own", "a_frozen_supervisor";
+    GuardianDeafToTime, "guardian-deaf-to-time", "I9: the guardian has a timer of its own", "subreaper::a_frozen_supervisor_loses_its_wild_tree_before_expiry";
     LateExtensionRevives, "late-extension-revives", "I5: a late extension revives nothing that was told to stop", "an_extension_that_comes_late_revives_nothing";
     KillMarginForgotten, "kill-margin-forgotten", "SAFETY 2c: the kill comes a margin before expiry", "the_tree_is_asked_at_the_deadline_and_killed_before_expiry";
-    OrphanUnnoticed, "orphan-unnoticed", "I9: a supervisor that is killed takes its tree with it", "a_killed_supervisor";
-    KillsTheCommandOnly, "kills-the-command-only", "I9: the whole tree is killed", "a_forking_command";
+    OrphanUnnoticed, "orphan-unnoticed", "I9: a supervisor that is killed takes its tree with it", "subreaper::a_steady_command_of_a_killed_supervisor_is_ended";
+    KillsTheCommandOnly, "kills-the-command-only", "I9: the whole tree is killed", "subreaper::a_forking_command_of_a_killed_supervisor_is_ended";
     ShimWithoutClock, "shim-without-clock", "I5: the shim reads the clock again before it executes", "a_shim_that_was_frozen_starts_nothing";
     EnvironmentLeaks, "environment-leaks", "DESIGN: no variable of tenure's but three reaches the command", "the_command_sees_three_variables_of_ours";
-    ReleasedBeforeEmpty, "released-before-empty", "SAFETY 12: the office is given up when nothing of the tree is left", "a_tree_that_outlives_its_command_keeps_the_office";
-    FrozenGuardianTrusted, "frozen-guardian-trusted", "I9: the supervisor acts for a guardian that is frozen", "a_frozen_guardian";
-    GuardianDeathIgnored, "guardian-death-ignored", "I9: a guardian that is killed takes the tree with it", "a_killed_guardian";
+    ReleasedBeforeEmpty, "released-before-empty", "SAFETY 12: the office is given up when nothing of the tree is left", "subreaper::a_tree_that_outlives_its_command_keeps_the_office";
+    FrozenGuardianTrusted, "frozen-guardian-trusted", "I9: the supervisor acts for a guardian that is frozen", "subreaper::a_frozen_guardian";
+    GuardianDeathIgnored, "guardian-death-ignored", "I9: a guardian that is killed takes the tree with it", "subreaper::a_killed_guardian_takes_a_wild_tree_with_it";
 }
 
 /// Whether this fault is planted.

@@ -23,7 +23,7 @@ pub(crate) struct ResignArgs {
     place: PlaceArgs,
 
     /// Wait no longer than this for the holder to go
-    #[arg(long, value_name = "TIME", env = "TENURE_MAX_WAIT", default_value = "1m", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", env = "TENURE_MAX_WAIT", hide_env_values = true, default_value = "1m", value_parser = duration::parse)]
     max_wait: Duration,
 
     /// Print one JSON object

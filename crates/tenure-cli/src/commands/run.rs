@@ -20,6 +20,9 @@ use crate::supervisor::terminal::Terminal;
 use crate::timing::Asked;
 use crate::{duration, supervisor};
 
+/// Without the flags that happen to be set by the environment.
+const USAGE: &str = "tenure run [OPTIONS] <ELECTION> -- <COMMAND>...";
+
 /// Run a command while this host holds the office
 ///
 /// The command is started when the office is won. It is asked to stop (SIGTERM to its whole tree) when the lease is about to run out, and
@@ -28,7 +31,7 @@ use crate::{duration, supervisor};
 ///
 /// Signals are forwarded to it; its exit status is ours.
 #[derive(Args, Debug)]
-#[command(after_help = exit::TABLE)]
+#[command(after_help = exit::TABLE, override_usage = USAGE)]
 pub(crate) struct RunArgs {
     /// The office: hosts that run for the same one take turns
     election: String,
@@ -45,63 +48,84 @@ pub(crate) struct RunArgs {
     id: Option<String>,
 
     /// How long the office is kept for a holder that is not heard of [default: 15s]
-    #[arg(long, value_name = "TIME", env = "TENURE_TTL", value_parser = duration::parse, help_heading = "Timing")]
+    #[arg(long, value_name = "TIME", env = "TENURE_TTL", hide_env_values = true, value_parser = duration::parse, help_heading = "Timing")]
     ttl: Option<Duration>,
 
     /// How often to renew [default: a third of the lease]
-    #[arg(long, value_name = "TIME", env = "TENURE_RENEW", value_parser = duration::parse, help_heading = "Timing")]
+    #[arg(long, value_name = "TIME", env = "TENURE_RENEW", hide_env_values = true, value_parser = duration::parse, help_heading = "Timing")]
     renew: Option<Duration>,
 
     /// How often to try for an office that is held, where the backend pushes nothing [default: 2/15 of the lease]
-    #[arg(long, value_name = "TIME", env = "TENURE_RETRY", value_parser = duration::parse, help_heading = "Timing")]
+    #[arg(long, value_name = "TIME", env = "TENURE_RETRY", hide_env_values = true, value_parser = duration::parse, help_heading = "Timing")]
     retry: Option<Duration>,
 
     /// How long the command has between SIGTERM and SIGKILL [default: 2/15 of the lease]
-    #[arg(long, value_name = "TIME", env = "TENURE_GRACE", value_parser = duration::parse, help_heading = "Timing")]
+    #[arg(long, value_name = "TIME", env = "TENURE_GRACE", hide_env_values = true, value_parser = duration::parse, help_heading = "Timing")]
     grace: Option<Duration>,
 
     /// How long before the end of the lease SIGKILL comes [default: 1s]
-    #[arg(long, value_name = "TIME", env = "TENURE_KILL_MARGIN", value_parser = duration::parse, help_heading = "Timing")]
+    #[arg(long, value_name = "TIME", env = "TENURE_KILL_MARGIN", hide_env_values = true, value_parser = duration::parse, help_heading = "Timing")]
     kill_margin: Option<Duration>,
 
     /// Hold the office for at least this long, also when the command ends sooner
-    #[arg(long, value_name = "TIME", env = "TENURE_AT_LEAST", value_parser = duration::parse, help_heading = "Timing")]
+    #[arg(long, value_name = "TIME", env = "TENURE_AT_LEAST", hide_env_values = true, value_parser = duration::parse, help_heading = "Timing")]
     at_least: Option<Duration>,
 
     /// Wait no longer than this for the office
-    #[arg(long, value_name = "TIME", env = "TENURE_MAX_WAIT", value_parser = duration::parse)]
+    #[arg(long, value_name = "TIME", env = "TENURE_MAX_WAIT", hide_env_values = true, value_parser = duration::parse)]
     max_wait: Option<Duration>,
 
     /// Do not wait at all: exit with 73 if another holds the office
-    #[arg(long, env = "TENURE_NO_WAIT", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, env = "TENURE_NO_WAIT", hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new())]
     no_wait: bool,
 
     /// Take the first free of N offices, ELECTION/1 to ELECTION/N
-    #[arg(long, value_name = "N", env = "TENURE_SLOTS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), hide_default_value = true)]
+    #[arg(long, value_name = "N", env = "TENURE_SLOTS", hide_env_values = true, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), hide_default_value = true)]
     slots: u32,
 
     /// The signal by which the command is asked to stop [default: TERM]
-    #[arg(long, value_name = "SIGNAL", env = "TENURE_SIGNAL", value_parser = signals::parse)]
+    #[arg(long, value_name = "SIGNAL", env = "TENURE_SIGNAL", hide_env_values = true, value_parser = signals::parse)]
     signal: Option<rustix::process::Signal>,
 
     /// What to do when the command ends
-    #[arg(long, value_name = "WHAT", env = "TENURE_ON_EXIT", value_enum, default_value = "resign")]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        env = "TENURE_ON_EXIT",
+        hide_env_values = true,
+        value_enum,
+        default_value = "resign"
+    )]
     on_exit: OnExit,
 
     /// What to do when leadership is lost
-    #[arg(long, value_name = "WHAT", env = "TENURE_AFTER_LOSS", value_enum, default_value = "exit")]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        env = "TENURE_AFTER_LOSS",
+        hide_env_values = true,
+        value_enum,
+        default_value = "exit"
+    )]
     after_loss: AfterLoss,
 
     /// How the command's tree is held: auto, pid-namespace, cgroup, subreaper or process-group
-    #[arg(long, value_name = "HOW", env = "TENURE_CONTAINMENT", default_value = "auto", value_parser = wanted, help_heading = "Safety")]
+    #[arg(long, value_name = "HOW", env = "TENURE_CONTAINMENT", hide_env_values = true, default_value = "auto", value_parser = wanted, help_heading = "Safety")]
     containment: Wanted,
 
     /// Refuse to run if the tree cannot be held at least this firmly
-    #[arg(long, value_name = "HOW", env = "TENURE_REQUIRE_CONTAINMENT", value_parser = level, help_heading = "Safety")]
+    #[arg(long, value_name = "HOW", env = "TENURE_REQUIRE_CONTAINMENT", hide_env_values = true, value_parser = level, help_heading = "Safety")]
     require_containment: Option<Level>,
 
     /// Refuse to run on a backend that promises less
-    #[arg(long, value_name = "PROMISE", env = "TENURE_REQUIRE", value_enum, help_heading = "Safety")]
+    #[arg(
+        long,
+        value_name = "PROMISE",
+        env = "TENURE_REQUIRE",
+        hide_env_values = true,
+        value_enum,
+        help_heading = "Safety"
+    )]
     require: Option<Required>,
 
     /// Tell what happens as JSON lines on the standard error stream, or at the end of FILE
@@ -109,7 +133,7 @@ pub(crate) struct RunArgs {
     json: Option<String>,
 
     /// Log to the standard error stream: error, warn, info, debug or trace [default: off]
-    #[arg(long, value_name = "LEVEL", env = "TENURE_LOG", value_parser = log_level)]
+    #[arg(long, value_name = "LEVEL", env = "TENURE_LOG", hide_env_values = true, value_parser = log_level)]
     log: Option<LevelFilter>,
 }
 

@@ -98,16 +98,57 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn the_command_gets_three_variables_of_ours() {
-        let office = Office {
+    /// A variable that makes the next test a shim, in a process of its own.
+    const MADE_A_SHIM: &str = "TENURE_TEST_SHIM";
+
+    fn office() -> Office {
+        Office {
             election: "nightly".into(),
             id: "pod-1".into(),
             token: "7".into(),
             tenure: "secret".into(),
             keep_until: Moment::ZERO,
-        };
-        let command = prepared(&["env".into(), "-0".into()], &office);
+        }
+    }
+
+    #[test]
+    fn as_a_shim() {
+        if let Some(file) = std::env::var_os(MADE_A_SHIM) {
+            main(&["touch".into(), file]);
+        }
+    }
+
+    /// What a shim says that is told to go, and whether its command ran.
+    fn told_to_go(name: &str, deadline: Moment) -> (Option<Message>, bool) {
+        let file = std::env::temp_dir().join(format!("tenure-shim-{}-{name}", std::process::id()));
+        let (channel, far) = Channel::pair().unwrap();
+        let mut shim = Command::new(std::env::current_exe().unwrap());
+        shim.args(["--exact", "process::shim::tests::as_a_shim", "--nocapture"]).env(MADE_A_SHIM, &file);
+        shim.stdin(std::process::Stdio::from(far)).stdout(std::process::Stdio::null());
+        let mut process = shim.spawn().unwrap();
+        // It keeps the far end, and with it the shim's end would never be heard of.
+        drop(shim);
+        let go = Message::Go { deadline, office: office(), foreground: false, cgroup: Vec::new() };
+        channel.send(&go, &[]).unwrap();
+        let here = channel.wait().unwrap();
+        assert!(matches!(here, Some((Message::Here, _))), "{here:?}");
+        let last = channel.wait().unwrap().map(|(message, _)| message);
+        process.wait().unwrap();
+        (last, std::fs::remove_file(file).is_ok())
+    }
+
+    #[test]
+    fn a_shim_that_was_frozen_starts_nothing() {
+        // I5: it wakes, and the deadline has passed.
+        let now = BootClock.now();
+        assert_eq!(told_to_go("late", now), (Some(Message::TooLate), false));
+        let later = now.after(std::time::Duration::from_secs(60));
+        assert_eq!(told_to_go("in-time", later), (None, true), "its end closes with the execution");
+    }
+
+    #[test]
+    fn the_command_gets_three_variables_of_ours() {
+        let command = prepared(&["env".into(), "-0".into()], &office());
         let set: Vec<_> = command.get_envs().filter_map(|(name, value)| Some((name, value?))).collect();
         assert_eq!(set.len(), 3, "{set:?}");
         assert!(set.contains(&("TENURE_TOKEN".as_ref(), "7".as_ref())));

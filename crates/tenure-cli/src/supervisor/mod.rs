@@ -141,7 +141,7 @@ impl<'a> Supervisor<'a> {
         loop {
             let Some(guard) = office.leadership.guard() else {
                 let ending = office.leadership.ended().await;
-                return self.after_loss(office, ending).await;
+                return self.after_loss(office, ending, false).await;
             };
             let ended = self.run_once(&office).await?;
             if !ended.is_empty {
@@ -165,7 +165,7 @@ impl<'a> Supervisor<'a> {
             // SAFETY 12: nothing of the tree is left; now the office can be given up.
             drop(guard);
             return match ended.cause {
-                Cause::Leadership(ending) => self.after_loss(office, ending).await,
+                Cause::Leadership(ending) => self.after_loss(office, ending, ended.is_wanted).await,
                 _ => self.after_exit(office, &ended).await,
             };
         }
@@ -248,14 +248,14 @@ impl<'a> Supervisor<'a> {
         Ok(Next::Leave(exit))
     }
 
-    async fn after_loss(&mut self, office: Office, ending: Ending) -> Result<Next, Exit> {
+    async fn after_loss(&mut self, office: Office, ending: Ending, is_wanted: bool) -> Result<Next, Exit> {
         let seat = office.seat.clone();
         // Whoever cannot reach the store any more need not wait for it: the lease runs out by itself.
         let _ = tokio::time::timeout(self.config.durations.call_timeout, office.give_up()).await;
         self.report.tell("lost", json!({ "election": seat.as_str(), "ending": ending.to_string() }), Tone::Plain, "");
         match self.config.after_loss {
-            AfterLoss::Campaign => self.sat_out().await,
-            AfterLoss::Exit => {
+            AfterLoss::Campaign if !is_wanted => self.sat_out().await,
+            _ => {
                 let sentence = format!("lost {seat}: {ending}");
                 Ok(Next::Leave(Exit::new(Origin::LeadershipLost, sentence)))
             }

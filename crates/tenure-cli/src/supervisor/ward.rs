@@ -70,6 +70,8 @@ impl Ward {
         process.arg(roles::GUARDIAN).args(brief.arguments()).arg("--").args(command);
         process.env(withdraw::PLACE, place.as_str()).stdin(Stdio::from(far));
         let guardian = process.spawn()?;
+        // It keeps the far end, and with it the guardian's death would never be heard of.
+        drop(process);
         let bell = std::os::unix::net::UnixStream::from(near.as_fd().try_clone_to_owned()?);
         bell.set_nonblocking(true)?;
         let bell = UnixStream::from_std(bell)?;

@@ -21,11 +21,15 @@ pub(crate) fn command(behaviour: &str) -> Vec<String> {
     vec![program.to_str().expect("a path in UTF-8").into(), ROLE.into(), behaviour.into()]
 }
 
-/// Becomes a child where the arguments say so.
-pub(crate) fn perhaps() {
+/// Becomes a child where the arguments say so; `further` are ways to behave that only one test program has.
+pub(crate) fn perhaps(further: &[(&str, fn())]) {
     let arguments: Vec<String> = std::env::args().collect();
     if arguments.get(1).is_some_and(|role| role == ROLE) {
-        behave(arguments.get(2).map_or("steady", String::as_str));
+        let behaviour = arguments.get(2).map_or("steady", String::as_str);
+        match further.iter().find(|(name, _)| *name == behaviour) {
+            Some((_, behave)) => behave(),
+            None => behave(behaviour),
+        }
         std::process::exit(0);
     }
 }
@@ -105,32 +109,40 @@ fn behave(behaviour: &str) {
             spawn("stubborn");
             std::thread::sleep(Duration::from_millis(300));
         }
-        "registers" => super::super::registers(),
         other => panic!("no child behaves like {other}"),
     }
 }
 
-/// The trail of one process.
-fn trail() -> File {
-    let folder = std::env::var(MARK).expect("a child has a folder");
-    let token = std::env::var("TENURE_TOKEN").unwrap_or_default();
-    let now = BootClock.now().as_nanos();
-    // Numbers of processes repeat in namespaces; the clock tells them apart.
-    let name = format!("trail-{token}-{}-{now}", std::process::id());
-    OpenOptions::new().create(true).append(true).open(Path::new(&folder).join(name)).expect("a trail can be left")
+/// The trail that one process leaves.
+#[derive(Debug)]
+pub(crate) struct Trail(File);
+
+impl Trail {
+    pub(crate) fn new() -> Trail {
+        let folder = std::env::var(MARK).expect("a child has a folder");
+        let token = std::env::var("TENURE_TOKEN").unwrap_or_default();
+        let now = BootClock.now().as_nanos();
+        // Numbers of processes repeat in namespaces; the clock tells them apart.
+        let name = format!("trail-{token}-{}-{now}", std::process::id());
+        let file = OpenOptions::new().create(true).append(true).open(Path::new(&folder).join(name));
+        Trail(file.expect("a trail can be left"))
+    }
+
+    pub(crate) fn beat(&mut self) {
+        writeln!(self.0, "{}", BootClock.now().as_nanos()).expect("a trail can be left");
+    }
 }
 
 fn mark_alive() {
-    let mut trail = trail();
-    writeln!(trail, "{}", BootClock.now().as_nanos()).expect("a trail can be left");
+    Trail::new().beat();
 }
 
 /// Beats every few milliseconds for as long as it lives; but not for ever, whatever happens to the test.
 fn beat() {
-    let mut trail = trail();
+    let mut trail = Trail::new();
     let begin = BootClock.now();
     while BootClock.now().since(begin) < Duration::from_secs(120) {
-        writeln!(trail, "{}", BootClock.now().as_nanos()).expect("a trail can be left");
+        trail.beat();
         std::thread::sleep(Duration::from_millis(4));
     }
 }

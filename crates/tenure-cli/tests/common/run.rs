@@ -44,12 +44,23 @@ impl Run {
 
     /// The guardian: our child that is the same binary in another role.
     pub(crate) fn guardian(&self) -> Pid {
-        eventually("a guardian", LONG, || {
-            let pid = self.pid();
-            let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
-            let mut children = list.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
-            children.find(|pid| role(*pid).as_deref() == Some("__guardian"))
-        })
+        eventually("a guardian", LONG, || self.guardian_now())
+    }
+
+    pub(crate) fn guardian_now(&self) -> Option<Pid> {
+        children(self.pid()).into_iter().find(|pid| role(*pid).as_deref() == Some("__guardian"))
+    }
+
+    /// The command under a guardian, if it runs.
+    pub(crate) fn command_of(&self, guardian: Pid, scene: &Scene) -> Option<Pid> {
+        let commands = scene.left_running();
+        let below = children(guardian);
+        let further = below.iter().flat_map(|pid| children(*pid));
+        below.iter().copied().chain(further).find(|pid| commands.contains(pid))
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.process.try_wait().expect("it can be waited for").is_some()
     }
 
     pub(crate) fn events(&self) -> Vec<Value> {
@@ -102,6 +113,11 @@ impl Drop for Run {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+fn children(of: Pid) -> Vec<Pid> {
+    let list = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
+    list.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
 }
 
 /// The first argument of a process of ours.

@@ -1,0 +1,551 @@
+//! The command line as people meet it: every help, every refusal and every exit status, as golden files.
+//!
+//! `TENURE_UPDATE_SNAPSHOTS=1 cargo test -p tenure-cli --test cli` writes them anew; read the difference before you keep it.
+
+mod common;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use common::run::{Run, TIMING};
+use common::{LONG, MARK, SECOND, Scene, TENURE, eventually};
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+
+/// A call of tenure in which nothing of this machine's environment counts.
+fn tenure(arguments: &[&str]) -> Command {
+    let mut command = Command::new(TENURE);
+    command.args(arguments).env_clear().env("PATH", "/usr/bin:/bin").env("COLUMNS", "80").stdin(Stdio::null());
+    command
+}
+
+fn output(command: &mut Command) -> Output {
+    command.output().expect("tenure can be started")
+}
+
+/// Compares with a golden file.
+#[track_caller]
+fn snapshot(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.txt"));
+    if std::env::var_os("TENURE_UPDATE_SNAPSHOTS").is_some() {
+        fs::create_dir_all(path.parent().expect("it has a folder")).expect("it can be made");
+        fs::write(&path, text).expect("it can be written");
+    }
+    let golden = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        text,
+        golden,
+        "{} is out of date; read the difference, then set TENURE_UPDATE_SNAPSHOTS=1",
+        path.display()
+    );
+}
+
+#[test]
+fn help_reads_well_at_eighty_columns() {
+    let mut all = String::new();
+    for verb in ["", "run", "status", "watch", "resign", "demo", "completions", "man"] {
+        for flag in ["-h", "--help"] {
+            let arguments: Vec<&str> = [verb, flag].into_iter().filter(|word| !word.is_empty()).collect();
+            let help = output(&mut tenure(&arguments));
+            assert!(help.status.success());
+            let text = String::from_utf8(help.stdout).expect("UTF-8");
+            for line in text.lines() {
+                assert!(line.chars().count() <= 80, "too wide in {arguments:?}: {line}");
+            }
+            if flag == "--help" {
+                all += &format!("$ tenure {}\n{text}\n", arguments.join(" "));
+            }
+        }
+    }
+    snapshot("help", &all);
+}
+
+#[test]
+fn every_wrong_invocation_says_what_to_do() {
+    let scene = Scene::new();
+    let plain = scene.path("plain");
+    fs::write(&plain, "no program").expect("it can be written");
+    let (plain, folder) = (plain.to_str().expect("UTF-8"), scene.folder.to_str().expect("UTF-8"));
+    let beneath_a_file = format!("file:{plain}/beneath");
+    let unwritable = "file:/proc/tenure";
+    let secret = "redis://ada:s3cret@host:6379/0";
+    let cases: &[&[&str]] = &[
+        &[],
+        &["walk"],
+        &["run"],
+        &["run", "x"],
+        &["run", "x", "true"],
+        &["run", "x", "--"],
+        &["run", "--", "true"],
+        &["run", "a b", "--", "true"],
+        &["run", "../x", "--", "true"],
+        &["run", "--nonsense", "x", "--", "true"],
+        &["run", "x", "--", "no-such-command"],
+        &["run", "x", "--", "./no-such-command"],
+        &["run", "x", "--", folder],
+        &["run", "x", "--", plain],
+        &["run", "--ttl", "15", "x", "--", "true"],
+        &["run", "--ttl", "soon", "x", "--", "true"],
+        &["run", "--ttl", "0s", "x", "--", "true"],
+        &["run", "--ttl", "48h", "x", "--", "true"],
+        &["run", "--ttl", "2s", "x", "--", "true"],
+        &["run", "--grace", "10s", "x", "--", "true"],
+        &["run", "--renew", "14s", "x", "--", "true"],
+        &["run", "--renew", "0s", "x", "--", "true"],
+        &["run", "--slots", "0", "x", "--", "true"],
+        &["run", "--signal", "FOO", "x", "--", "true"],
+        &["run", "--on-exit", "dance", "x", "--", "true"],
+        &["run", "--after-loss", "dance", "x", "--", "true"],
+        &["run", "--containment", "jail", "x", "--", "true"],
+        &["run", "--require-containment", "jail", "x", "--", "true"],
+        &["run", "--require", "magic", "x", "--", "true"],
+        &["run", "--log", "loud", "x", "--", "true"],
+        &["run", "--json=/proc/no/such/place", "x", "--", "true"],
+        &["run", "--id", "line\nbreak", "x", "--", "true"],
+        &["run", "--backend", "mongodb://host/db", "x", "--", "true"],
+        &["run", "--backend", "here", "x", "--", "true"],
+        &["run", "--backend", "file:", "x", "--", "true"],
+        &["run", "--backend", "file://host/x", "x", "--", "true"],
+        &["run", "--backend", secret, "x", "--", "true"],
+        &["run", "--backend-file", "/no/such/file", "x", "--", "true"],
+        &["run", "--backend", &beneath_a_file, "x", "--", "true"],
+        &["run", "--backend", unwritable, "x", "--", "true"],
+        &["status"],
+        &["status", "a b"],
+        &["status", "--backend", secret, "x"],
+        &["watch", "--backend", unwritable, "x"],
+        &["resign", "--backend", unwritable, "x"],
+        &["completions", "cobol"],
+        &["man", "cobol"],
+        &["__guardian"],
+        &["__shim", "--", "true"],
+    ];
+    let backend = scene.backend();
+    let mut all = String::new();
+    for arguments in cases {
+        let mut command = tenure(arguments);
+        if !arguments.iter().any(|argument| argument.starts_with("--backend")) {
+            command.env("TENURE_BACKEND", &backend);
+        }
+        let said = output(&mut command);
+        let text = String::from_utf8(said.stderr).expect("UTF-8").replace(folder, "DIR");
+        assert!(said.stdout.is_empty() && !text.is_empty(), "{arguments:?} says nothing");
+        assert!(!text.contains("s3cret"), "{arguments:?} shows a secret: {text}");
+        let code = said.status.code().expect("it exits");
+        assert!(matches!(code, 64 | 69 | 126 | 127), "{arguments:?} exits with {code}");
+        let line = arguments.join(" ").replace(folder, "DIR").escape_debug().to_string();
+        all += &format!("$ tenure {line}\n{text}[exit {code}]\n\n");
+    }
+    snapshot("refusals", &all);
+}
+
+#[test]
+fn a_wrong_invocation_names_its_origin_in_json_too() {
+    for arguments in [&["run", "--json", "x"][..], &["run", "--json", "--grace", "60s", "x", "--", "true"]] {
+        let said = output(&mut tenure(arguments));
+        assert_eq!(said.status.code(), Some(64));
+        let text = String::from_utf8(said.stderr).expect("UTF-8");
+        let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
+        assert_eq!((last["event"].as_str(), last["origin"].as_str()), (Some("exit"), Some("usage")), "{text}");
+        assert_eq!(last["status"], 64);
+    }
+}
+
+#[test]
+fn a_secret_may_come_by_the_environment_or_a_file_and_is_not_shown() {
+    let scene = Scene::new();
+    let file = scene.path("address");
+    fs::write(&file, "redis://ada:s3cret@host:6379/0\n").expect("it can be written");
+    let by_environment = output(tenure(&["status", "x"]).env("TENURE_BACKEND", "redis://ada:s3cret@host:6379/0"));
+    let by_file = output(&mut tenure(&["status", "x", "--backend-file", file.to_str().expect("UTF-8")]));
+    for said in [by_environment, by_file] {
+        let text = String::from_utf8(said.stderr).expect("UTF-8");
+        assert_eq!(text, "tenure: there is no backend `redis:`; there is file:DIR\n");
+        assert_eq!(said.status.code(), Some(64));
+    }
+    let help = output(tenure(&["run", "--help"]).env("TENURE_BACKEND", "redis://ada:s3cret@host:6379/0"));
+    assert!(!String::from_utf8(help.stdout).expect("UTF-8").contains("s3cret"));
+}
+
+#[test]
+fn the_command_sees_three_variables_of_ours() {
+    let scene = Scene::new();
+    let mut command = tenure(&["run", "--id", "pod-1", "x", "--", "env"]);
+    command.env("TENURE_BACKEND", scene.backend()).env("TENURE_LOG", "off").env("TENURE_SECRET", "s3cret");
+    let said = output(command.env("OTHER", "stays"));
+    let text = String::from_utf8(said.stdout).expect("UTF-8");
+    let mut ours: Vec<&str> = text.lines().filter(|line| line.starts_with("TENURE_")).collect();
+    ours.sort_unstable();
+    assert_eq!(ours.len(), 3, "{text}");
+    assert_eq!((ours[0], ours[1]), ("TENURE_ELECTION=x", "TENURE_ID=pod-1"));
+    let token = ours[2].strip_prefix("TENURE_TOKEN=").expect("a token");
+    assert!(token.parse::<u64>().is_ok_and(|token| token > 0), "decimal: {token}");
+    assert!(text.contains("OTHER=stays"));
+    assert!(!text.contains("s3cret") && !text.contains(&scene.backend()));
+}
+
+#[test]
+fn what_was_ignored_stays_ignored_for_the_command() {
+    let scene = Scene::new();
+    let script =
+        format!("trap '' HUP; {TENURE} run --backend {} x -- sh -c 'kill -HUP $$; echo survived'", scene.backend());
+    let said = output(Command::new("sh").args(["-c", &script]).env(MARK, &scene.folder).stdin(Stdio::null()));
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "survived\n", "{}", String::from_utf8_lossy(&said.stderr));
+}
+
+#[test]
+fn the_office_is_given_up_when_the_command_ends() {
+    let scene = Scene::new();
+    let mut run = Run::start(&scene, "one", &[], &["true"]);
+    run.ends_with(0, "command");
+    let status = status(&scene);
+    assert_eq!(status["leader"], Value::Null);
+    assert_eq!((status["election"].as_str(), status["promise"].as_str()), (Some("office"), Some("fenced")));
+    assert_eq!(status["backend"].as_str(), Some(scene.backend().as_str()));
+}
+
+#[test]
+fn status_names_the_leader_its_token_and_since_when() {
+    let scene = Scene::new();
+    let mut run = Run::start(&scene, "pod-1", &[], &["sleep", "60"]);
+    let token = run.told("elected")["token"].clone();
+    let leader = status(&scene)["leader"].clone();
+    assert_eq!((leader["id"].as_str(), &leader["token"]), (Some("pod-1"), &token));
+    assert!(leader["since"].as_str().is_some_and(|since| since.ends_with('Z')), "{leader}");
+    let said = output(&mut tenure(&["status", "--backend", &scene.backend(), "office"]));
+    let text = String::from_utf8(said.stdout).expect("UTF-8");
+    assert!(text.starts_with("office: pod-1 leads since "), "{text}");
+    assert!(text.contains(&format!("token {token}")), "{text}");
+    run.told("command-started");
+    run.signal(Signal::TERM);
+    run.ends_with(143, "command");
+}
+
+fn status(scene: &Scene) -> Value {
+    let said = output(&mut tenure(&["status", "--backend", &scene.backend(), "--json", "office"]));
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    serde_json::from_slice(&said.stdout).expect("one object")
+}
+
+#[test]
+fn watch_tells_the_present_state_and_every_change_with_tokens_that_rise() {
+    let scene = Scene::new();
+    let lines = scene.path("watch");
+    let stdout = File::create(&lines).expect("it can be made");
+    let mut watch = tenure(&["watch", "--backend", &scene.backend(), "--json", "office"]);
+    let mut watch = watch.stdout(stdout).env(MARK, &scene.folder).spawn().expect("it starts");
+    let heard = || -> Vec<Value> {
+        let text = fs::read_to_string(&lines).unwrap_or_default();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    };
+    eventually("the present state", LONG, || (heard().len() == 1).then_some(()));
+    assert_eq!((heard()[0]["event"].as_str(), &heard()[0]["leader"]), (Some("current"), &Value::Null));
+    for _ in 0..3 {
+        let mut run = Run::start(&scene, "pod-1", &[], &["sleep", "60"]);
+        let token = run.told("elected")["token"].clone();
+        run.told("command-started");
+        eventually("the leader", LONG, || (heard().last()?["leader"]["token"] == token).then_some(()));
+        run.signal(Signal::TERM);
+        run.ends_with(143, "command");
+        eventually("nobody", LONG, || heard().last()?["leader"].is_null().then_some(()));
+    }
+    let tokens: Vec<u64> = heard().iter().filter_map(|line| line["leader"]["token"].as_u64()).collect();
+    assert!(tokens.len() >= 3 && tokens.is_sorted(), "{tokens:?}");
+    watch.kill().expect("it runs");
+    watch.wait().expect("it ends");
+}
+
+#[test]
+fn resigning_an_office_that_nobody_holds_is_no_failure() {
+    let scene = Scene::new();
+    let said = output(&mut tenure(&["resign", "--backend", &scene.backend(), "office"]));
+    assert!(said.status.success());
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "office: nobody leads\n");
+}
+
+#[test]
+fn a_held_office_is_not_waited_for_where_that_was_said() {
+    let scene = Scene::new();
+    let mut leader = Run::start(&scene, "one", &[], &["sleep", "60"]);
+    leader.told("command-started");
+    let mut hasty = Run::start(&scene, "two", &["--no-wait"], &["true"]);
+    hasty.ends_with(73, "held");
+    let mut patient = Run::start(&scene, "three", &["--max-wait", "300ms"], &["true"]);
+    patient.ends_with(73, "waited-too-long");
+    assert!(patient.told("exit")["message"].as_str().is_some_and(|why| why.contains("one leads")));
+    leader.signal(Signal::TERM);
+    leader.ends_with(143, "command");
+}
+
+#[test]
+fn a_signal_ends_the_waiting() {
+    let scene = Scene::new();
+    let mut leader = Run::start(&scene, "one", &[], &["sleep", "60"]);
+    leader.told("command-started");
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129)] {
+        let mut waiting = Run::start(&scene, "two", &[], &["true"]);
+        waiting.told("waiting");
+        // These mean nothing as long as there is no command.
+        waiting.signal(Signal::USR1);
+        waiting.signal(Signal::WINCH);
+        std::thread::sleep(Duration::from_millis(50));
+        waiting.signal(signal);
+        waiting.ends_with(code, "signal");
+    }
+    leader.signal(Signal::TERM);
+    leader.ends_with(143, "command");
+}
+
+#[test]
+fn signals_reach_the_command() {
+    let scene = Scene::new();
+    let heard = scene.path("heard");
+    let script = format!(
+        "for s in HUP USR1 USR2 WINCH INT QUIT CONT; do trap \"echo $s >> {0}\" $s; done; \
+         trap 'echo TERM >> {0}; exit 7' TERM; echo ready >> {0}; while :; do sleep 0.02; done",
+        heard.display()
+    );
+    let mut run = Run::start(&scene, "one", &[], &["sh", "-c", &script]);
+    let has = |word: &str| {
+        let text = fs::read_to_string(&heard).unwrap_or_default();
+        text.lines().filter(|line| *line == word).count()
+    };
+    eventually("the command is ready", LONG, || (has("ready") == 1).then_some(()));
+    let signals = [
+        ("HUP", Signal::HUP),
+        ("USR1", Signal::USR1),
+        ("USR2", Signal::USR2),
+        ("WINCH", Signal::WINCH),
+        ("INT", Signal::INT),
+        ("QUIT", Signal::QUIT),
+        ("CONT", Signal::CONT),
+    ];
+    for (name, signal) in signals {
+        run.signal(signal);
+        eventually(name, LONG, || (has(name) == 1).then_some(()));
+    }
+    run.signal(Signal::TERM);
+    run.ends_with(7, "command");
+    assert!(signals.iter().all(|(name, _)| has(name) == 1) && has("TERM") == 1, "each once");
+}
+
+#[test]
+fn a_command_that_was_stopped_goes_on_with_its_supervisor() {
+    let scene = Scene::new();
+    let mut run = Run::start(&scene, "one", &[], &["sleep", "60"]);
+    let pid = run.told("command-started")["pid"].as_i64().expect("a number");
+    let is_stopped = || {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+    };
+    run.signal(Signal::TSTP);
+    eventually("it is stopped", LONG, || is_stopped().then_some(()));
+    run.signal(Signal::CONT);
+    eventually("it goes on", LONG, || (!is_stopped()).then_some(()));
+    run.signal(Signal::TERM);
+    run.ends_with(143, "command");
+}
+
+#[test]
+fn a_minimum_hold_keeps_others_out() {
+    let scene = Scene::new();
+    let mut first = Run::start(&scene, "one", &["--at-least", "1500ms"], &["true"]);
+    first.told("command-ended");
+    let mut second = Run::start(&scene, "two", &["--no-wait"], &["true"]);
+    second.ends_with(73, "held");
+    first.ends_with(0, "command");
+    let mut third = Run::start(&scene, "three", &["--no-wait"], &["true"]);
+    third.ends_with(0, "command");
+}
+
+#[test]
+fn the_first_free_of_several_offices_is_taken() {
+    let scene = Scene::new();
+    let slots = ["--slots", "2"];
+    let runs: Vec<Run> = ["one", "two"].iter().map(|id| Run::start(&scene, id, &slots, &["sleep", "60"])).collect();
+    let mut seats: Vec<String> = runs
+        .iter()
+        .map(|run| {
+            run.told("command-started");
+            run.told("elected")["election"].as_str().expect("a name").to_owned()
+        })
+        .collect();
+    seats.sort_unstable();
+    assert_eq!(seats, ["office/1", "office/2"]);
+    let mut third = Run::start(&scene, "three", &["--slots", "2", "--no-wait"], &["true"]);
+    third.ends_with(73, "held");
+    let mut fourth = Run::start(&scene, "four", &["--slots", "2", "--max-wait", "200ms"], &["true"]);
+    fourth.ends_with(73, "waited-too-long");
+    for mut run in runs {
+        run.signal(Signal::TERM);
+        run.ends_with(143, "command");
+    }
+}
+
+#[test]
+fn a_command_is_started_again_where_that_was_said() {
+    let scene = Scene::new();
+    let starts = scene.path("starts");
+    let script = format!("echo $TENURE_TOKEN >> {}; exit 1", starts.display());
+    let mut run = Run::start(&scene, "one", &["--on-exit", "restart"], &["sh", "-c", &script]);
+    let lines = || fs::read_to_string(&starts).unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
+    eventually("three starts", LONG, || (lines().len() >= 3).then_some(()));
+    run.signal(Signal::TERM);
+    run.ended();
+    let tokens = lines();
+    assert!(tokens.iter().all(|token| *token == tokens[0]), "one tenure: {tokens:?}");
+}
+
+#[test]
+fn whoever_campaigns_again_gets_a_new_token() {
+    let scene = Scene::new();
+    let starts = scene.path("starts");
+    let script = format!("echo $TENURE_TOKEN >> {}", starts.display());
+    let flags = ["--on-exit", "campaign", "--retry", "50ms"];
+    let mut run = Run::start(&scene, "one", &flags, &["sh", "-c", &script]);
+    let lines = || -> Vec<u64> {
+        let text = fs::read_to_string(&starts).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    };
+    eventually("three tenures", LONG, || (lines().len() >= 3).then_some(()));
+    run.signal(Signal::TERM);
+    run.ended();
+    assert!(lines().windows(2).all(|pair| pair[0] < pair[1]), "{:?}", lines());
+}
+
+#[test]
+fn a_guardian_that_dies_while_waiting_is_replaced() {
+    let scene = Scene::new();
+    let mut leader = Run::start(&scene, "one", &[], &["sleep", "60"]);
+    leader.told("command-started");
+    let mut waiting = Run::start(&scene, "two", &[], &["true"]);
+    waiting.told("waiting");
+    kill_process(waiting.guardian(), Signal::KILL).expect("it is there");
+    std::thread::sleep(Duration::from_millis(100));
+    leader.signal(Signal::TERM);
+    leader.ends_with(143, "command");
+    waiting.ends_with(0, "command");
+}
+
+#[test]
+fn a_store_that_goes_away_ends_leadership_and_the_command() {
+    let scene = Scene::new();
+    let mut run = Run::start(&scene, "one", &TIMING, &["sleep", "60"]);
+    run.told("command-started");
+    fs::rename(scene.path("backend"), scene.path("elsewhere")).expect("it can be moved");
+    run.ends_with(75, "leadership-lost");
+    assert!(scene.left_running().is_empty());
+}
+
+#[test]
+fn a_store_that_cannot_be_reached_is_no_office_that_is_held() {
+    let scene = Scene::new();
+    let mut run = Run::start(&scene, "one", &[], &["true"]);
+    run.ends_with(0, "command");
+    // The lease file became something that no one can read.
+    let lease = scene.path("backend").join("office.json");
+    fs::remove_file(&lease).expect("it is there");
+    fs::create_dir(&lease).expect("it can be made");
+    let mut run = Run::start(&scene, "one", &["--no-wait"], &["true"]);
+    let status = run.ended();
+    assert_eq!(status.code(), Some(69), "{:#?}", run.events());
+}
+
+#[test]
+fn closed_streams_and_a_full_disk_are_borne() {
+    let scene = Scene::new();
+    let run = |redirections: &str, verb: &str| {
+        let script = format!("{TENURE} {verb} --backend {} {redirections}", scene.backend());
+        output(Command::new("sh").args(["-c", &script]).env(MARK, &scene.folder))
+    };
+    let said = run("x -- sh -c 'exit 3' <&- >&- 2>&-", "run");
+    assert_eq!(said.status.code(), Some(3));
+    let said = run("x -- sh -c 'exit 3' >/dev/full 2>/dev/full", "run --json");
+    assert_eq!(said.status.code(), Some(3));
+    let said = run("x > /dev/full", "status");
+    assert_eq!(said.status.code(), Some(74));
+    assert!(String::from_utf8_lossy(&said.stderr).contains("cannot be written"));
+    let said = run("x >&-", "status");
+    assert!(said.status.success(), "what is closed is /dev/null");
+}
+
+#[test]
+fn a_long_command_line_is_passed_on_and_one_too_long_is_refused() {
+    let scene = Scene::new();
+    let long = "x".repeat(100_000);
+    let mut command = tenure(&["run", "--backend", &scene.backend(), "office", "--", "printf", "%s", &long]);
+    let said = output(&mut command);
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    assert_eq!(said.stdout.len(), 100_000);
+    // What just fits for us does not fit any more with what the guardian is told.
+    let mut refused = None;
+    for length in (0..40).map(|step| 2_090_000 - step * 128) {
+        let words = vec!["x"; length / 10];
+        let mut command = tenure(&["run", "--backend", &scene.backend(), "office", "--", "true"]);
+        match command.args(&words).env_clear().output() {
+            Ok(said) if said.status.success() => break,
+            Ok(said) => refused = Some(said),
+            Err(_) => {}
+        }
+    }
+    if let Some(said) = refused {
+        assert_eq!(said.status.code(), Some(126), "{}", String::from_utf8_lossy(&said.stderr));
+    }
+}
+
+#[test]
+fn events_can_go_to_a_file_and_sentences_stay() {
+    let scene = Scene::new();
+    let events = scene.path("events");
+    let json = format!("--json={}", events.display());
+    let said = output(&mut tenure(&["run", "--backend", &scene.backend(), &json, "--id", "pod-1", "x", "--", "true"]));
+    let sentences = String::from_utf8(said.stderr).expect("UTF-8");
+    assert!(sentences.contains("tenure: pod-1 runs for x on file:"), "{sentences}");
+    assert!(sentences.contains("tenure: leading x with token "), "{sentences}");
+    let text = fs::read_to_string(events).expect("it was written");
+    let names: Vec<String> = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["event"].as_str().expect("a name").to_owned())
+        .collect();
+    assert_eq!(names, ["standing", "elected", "command-started", "command-ended", "resigned", "exit"]);
+}
+
+#[test]
+fn the_containment_is_told_and_can_be_required() {
+    let scene = Scene::new();
+    let mut run = Run::start(&scene, "one", &["--containment", "subreaper"], &["true"]);
+    run.ends_with(0, "command");
+    assert_eq!(run.told("standing")["containment"], "subreaper");
+    let flags = ["--containment", "subreaper", "--require-containment", "cgroup"];
+    let mut run = Run::start(&scene, "one", &flags, &["true"]);
+    run.ends_with(64, "usage");
+    let flags = ["--containment", "subreaper", "--require-containment", "subreaper", "--require", "fenced"];
+    let mut run = Run::start(&scene, "one", &flags, &["true"]);
+    run.ends_with(0, "command");
+}
+
+#[test]
+fn completions_and_manual_pages_are_made() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let said = output(&mut tenure(&["completions", shell]));
+        assert!(said.status.success() && said.stdout.len() > 500, "{shell}");
+    }
+    let page = String::from_utf8(output(&mut tenure(&["man"])).stdout).expect("UTF-8");
+    assert!(page.contains(".TH tenure 1") && page.contains("Exit status of"), "{page}");
+    let page = String::from_utf8(output(&mut tenure(&["man", "run"])).stdout).expect("UTF-8");
+    assert!(page.contains("leadership was lost") && page.contains("kill\\-margin"), "{page}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_telling_without_a_word() {
+    let scene = Scene::new();
+    let script = format!("{TENURE} watch --backend {} office | head -n 1", scene.backend());
+    let mut shell = Command::new("sh").args(["-c", &script]).env(MARK, &scene.folder).stdout(Stdio::null()).spawn();
+    let shell = shell.as_mut().expect("sh");
+    std::thread::sleep(Duration::from_millis(300));
+    let mut run = Run::start(&scene, "one", &[], &["true"]);
+    run.ends_with(0, "command");
+    eventually("watch has ended", SECOND * 10, || shell.try_wait().expect("it can be waited for"));
+}
