@@ -18,6 +18,8 @@ use serde_json::Value;
 fn tenure(arguments: &[&str]) -> Command {
     let mut command = Command::new(TENURE);
     command.args(arguments).env_clear().env("PATH", "/usr/bin:/bin").env("COLUMNS", "80").stdin(Stdio::null());
+    // A fault that is planted for this test is planted for what it tests.
+    command.envs(std::env::var_os("TENURE_MUTANT").map(|mutant| ("TENURE_MUTANT", mutant)));
     command
 }
 

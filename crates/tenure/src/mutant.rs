@@ -176,7 +176,7 @@ mutants! {
     ShimWithoutClock, "shim-without-clock", "I5: the shim reads the clock again before it executes", "a_shim_that_was_frozen_starts_nothing";
     EnvironmentLeaks, "environment-leaks", "DESIGN: no variable of tenure's but three reaches the command", "the_command_sees_three_variables_of_ours";
     ReleasedBeforeEmpty, "released-before-empty", "SAFETY 12: the office is given up when nothing of the tree is left", "subreaper::a_tree_that_outlives_its_command_keeps_the_office";
-    FrozenGuardianTrusted, "frozen-guardian-trusted", "I9: the supervisor acts for a guardian that is frozen", "subreaper::a_frozen_guardian";
+    FrozenGuardianTrusted, "frozen-guardian-trusted", "I9: the supervisor acts for a guardian that is frozen", "subreaper::a_frozen_guardian_is_acted_for";
     GuardianDeathIgnored, "guardian-death-ignored", "I9: a guardian that is killed takes the tree with it", "subreaper::a_killed_guardian_takes_a_wild_tree_with_it";
 }
 

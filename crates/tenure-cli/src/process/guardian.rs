@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::{SigSet, Signal as NixSignal};
@@ -30,6 +30,7 @@ use super::{Brief, myself, roles};
 pub(crate) fn main(arguments: &[OsString]) -> ExitCode {
     let Some((brief, command)) = Brief::parse(arguments) else { return super::stray("guardian") };
     let Ok(supervisor) = Channel::from_stdin() else { return super::stray("guardian") };
+    super::call(c"tenure-guardian");
     match Guardian::new(brief, command, supervisor).and_then(|guardian| guardian.map_or(Ok(()), Guardian::watch)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -290,8 +291,7 @@ impl<'a> Guardian<'a> {
 
     /// Makes the shim from this, the only thread: the kernel kills it with the thread that made it.
     fn spawn(&mut self, channel: OwnedFd) -> io::Result<()> {
-        let mut shim = Command::new(myself());
-        let shim = shim.arg(roles::SHIM).arg("--").args(self.command).stdin(Stdio::from(channel)).spawn()?;
+        let shim = myself(roles::SHIM).arg("--").args(self.command).stdin(Stdio::from(channel)).spawn()?;
         let pid = Pid::from_child(&shim);
         self.tree.command = Some(Process { pid, pidfd: pidfd_open(pid, PidfdFlags::empty())? });
         Ok(())
@@ -358,9 +358,7 @@ impl<'a> Guardian<'a> {
         if BootClock.now() < office.keep_until {
             return Ok(());
         }
-        let mut withdraw = Command::new(myself());
-        withdraw.arg(roles::WITHDRAW).args([&office.election, &office.id, &office.tenure]);
-        Err(withdraw.exec())
+        Err(myself(roles::WITHDRAW).args([&office.election, &office.id, &office.tenure]).exec())
     }
 
     /// Whether nobody else can be relied on to see to the office: the supervisor is gone, or did not extend the deadline.

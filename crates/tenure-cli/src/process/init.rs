@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, Stdio};
 
 use nix::sched::{CloneFlags, unshare};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
@@ -15,6 +15,7 @@ use super::{myself, roles};
 
 pub(crate) fn main(command: &[OsString]) -> ExitCode {
     let Ok(guardian) = Channel::from_stdin() else { return super::stray("init") };
+    super::call(c"tenure-init");
     match preside(&guardian, command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -35,7 +36,7 @@ fn preside(guardian: &Channel, command: &[OsString]) -> io::Result<()> {
         return Ok(());
     }
     let channel = descriptors.into_iter().next().ok_or(io::ErrorKind::InvalidData)?;
-    let shim = Command::new(myself()).arg(roles::SHIM).arg("--").args(command).stdin(Stdio::from(channel)).spawn()?;
+    let shim = myself(roles::SHIM).arg("--").args(command).stdin(Stdio::from(channel)).spawn()?;
     // Nothing here may keep the command's streams open.
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&null)?;

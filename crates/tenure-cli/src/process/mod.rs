@@ -22,8 +22,9 @@ mod vigil;
 pub(crate) mod wire;
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use containment::Wanted;
@@ -86,10 +87,18 @@ pub(crate) fn command_of(arguments: &[OsString]) -> Option<&[OsString]> {
     }
 }
 
-/// This very binary, also where it was replaced on the disk meanwhile.
-pub(crate) fn myself() -> PathBuf {
+/// This very binary in another role, also where it was replaced on the disk meanwhile.
+pub(crate) fn myself(role: &str) -> Command {
     let link = PathBuf::from("/proc/self/exe");
-    if link.exists() { link } else { std::env::current_exe().unwrap_or_else(|_| "tenure".into()) }
+    let program = if link.exists() { link } else { std::env::current_exe().unwrap_or_else(|_| "tenure".into()) };
+    let mut command = Command::new(program);
+    command.arg0("tenure").arg(role);
+    command
+}
+
+/// What lists of processes call this one; the link it was started by says nothing.
+pub(crate) fn call(name: &std::ffi::CStr) {
+    let _ = rustix::thread::set_name(name);
 }
 
 /// Somebody typed what only tenure itself says.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use nix::sched::{CloneFlags, setns, unshare};
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
@@ -63,7 +63,7 @@ fn init(command: &[OsString]) -> io::Result<(Process, Channel)> {
     let own = File::open("/proc/self/ns/pid")?;
     // Only children that are made from here on are in the new namespace.
     unshare(CloneFlags::CLONE_NEWPID)?;
-    let spawned = Command::new(myself()).arg(roles::INIT).arg("--").args(command).stdin(Stdio::from(far)).spawn();
+    let spawned = myself(roles::INIT).arg("--").args(command).stdin(Stdio::from(far)).spawn();
     // And later ones are not again; without this no thread could be made any more.
     setns(own, CloneFlags::CLONE_NEWPID)?;
     let mut init = spawned?;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, waitpid};
@@ -66,8 +66,8 @@ impl Ward {
         rustix::process::set_child_subreaper(Some(getpid())).map_err(io::Error::from)?;
         let strangers = family::children(getpid());
         let (near, far) = Channel::pair()?;
-        let mut process = Command::new(myself());
-        process.arg(roles::GUARDIAN).args(brief.arguments()).arg("--").args(command);
+        let mut process = myself(roles::GUARDIAN);
+        process.args(brief.arguments()).arg("--").args(command);
         process.env(withdraw::PLACE, place.as_str()).stdin(Stdio::from(far));
         let guardian = process.spawn()?;
         // It keeps the far end, and with it the guardian's death would never be heard of.

@@ -21,6 +21,8 @@ pub(crate) struct Run {
 /// The timing of most tests: expiry 2.45 s after a renewal was sent, the deadline 0.8 s before that, the kill 0.6 s before it.
 pub(crate) const TIMING: [&str; 6] = ["--ttl", "3s", "--grace", "200ms", "--kill-margin", "600ms"];
 pub(crate) const TTL: Duration = Duration::from_secs(3);
+/// For what must not take a lease: one that nobody would mistake for a moment.
+pub(crate) const LONG_LEASE: [&str; 6] = ["--ttl", "20s", "--grace", "200ms", "--kill-margin", "600ms"];
 
 impl Run {
     /// `tenure run <flags> office -- <command>` in this scene; nobody reads what it prints.

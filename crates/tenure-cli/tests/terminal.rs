@@ -1,0 +1,219 @@
+//! At a terminal: the command can use it, a key reaches the command once, and a shell's job control works.
+
+mod common;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use common::{LONG, MARK, Scene, TENURE, eventually};
+use libtest_mimic::{Arguments, Trial};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+/// The first argument that makes this program whoever sits at a terminal.
+const ROLE: &str = "__at_terminal";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.get(1).is_some_and(|role| role == ROLE) {
+        sit_down(&arguments[2], &arguments[3..]);
+    }
+    let trials = vec![
+        Trial::test("a_key_reaches_the_command_once", || {
+            a_key_reaches_the_command_once();
+            Ok(())
+        }),
+        Trial::test("a_shell_under_tenure_has_a_usable_terminal", || {
+            a_shell_under_tenure_has_a_usable_terminal();
+            Ok(())
+        }),
+        Trial::test("a_job_is_stopped_and_goes_on", || {
+            a_job_is_stopped_and_goes_on();
+            Ok(())
+        }),
+        Trial::test("a_job_in_the_background_does_not_take_the_terminal", || {
+            a_job_in_the_background_does_not_take_the_terminal();
+            Ok(())
+        }),
+        Trial::test("the_terminal_is_given_back", || {
+            the_terminal_is_given_back();
+            Ok(())
+        }),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// Becomes a session of its own with this terminal, and then the program.
+fn sit_down(terminal: &str, program: &[String]) -> ! {
+    rustix::process::setsid().expect("no group leader");
+    // The first terminal that a session's leader opens is its own.
+    let terminal = OpenOptions::new().read(true).write(true).open(terminal).expect("a terminal");
+    rustix::stdio::dup2_stdin(&terminal).expect("it can be put in place");
+    rustix::stdio::dup2_stdout(&terminal).expect("it can be put in place");
+    rustix::stdio::dup2_stderr(&terminal).expect("it can be put in place");
+    drop(terminal);
+    let error = Command::new(&program[0]).args(&program[1..]).exec();
+    panic!("{program:?} cannot be executed: {error}");
+}
+
+/// A terminal, a program at it, and what the screen showed so far.
+struct Screen {
+    keys: File,
+    shown: Arc<Mutex<String>>,
+    process: Child,
+    scene: Scene,
+}
+
+impl Screen {
+    fn with(program: &[&str]) -> Screen {
+        let scene = Scene::new();
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
+        grantpt(&master).expect("it can be had");
+        unlockpt(&master).expect("it can be had");
+        let terminal = ptsname(&master, Vec::new()).expect("it has a name").into_string().expect("UTF-8");
+        let mut process = Command::new(std::env::current_exe().expect("a path"));
+        process.args([ROLE, &terminal]).args(program);
+        process.env(MARK, &scene.folder).env("PS1", "ready> ").env("TENURE_BACKEND", scene.backend());
+        process.env("TENURE", TENURE).env("TERM", "dumb").env("FOLDER", &scene.folder).env_remove("PROMPT_COMMAND");
+        let process = process.stdin(Stdio::null()).spawn().expect("it starts");
+        let keys = File::from(master);
+        let mut screen = keys.try_clone().expect("a second descriptor");
+        let shown: Arc<Mutex<String>> = Arc::default();
+        let seen = shown.clone();
+        thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            while let Ok(length @ 1..) = screen.read(&mut chunk) {
+                seen.lock().unwrap().push_str(&String::from_utf8_lossy(&chunk[..length]));
+            }
+        });
+        Screen { keys, shown, process, scene }
+    }
+
+    /// An interactive shell with job control.
+    fn shell() -> Screen {
+        let mut screen = Screen::with(&["bash", "--norc", "--noprofile", "-i"]);
+        screen.shows("ready> ");
+        screen.types("PS1='ok''> '\n");
+        screen.shows("ok> ");
+        screen
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).expect("it takes keys");
+    }
+
+    /// Waits until the screen shows this, and forgets everything up to it.
+    #[track_caller]
+    fn shows(&mut self, text: &str) {
+        let begin = std::time::Instant::now();
+        loop {
+            let mut shown = self.shown.lock().unwrap();
+            if let Some(at) = shown.find(text) {
+                shown.drain(..at + text.len());
+                return;
+            }
+            assert!(begin.elapsed() < LONG, "`{text}` is never shown, only: {shown}");
+            drop(shown);
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[track_caller]
+    fn ends_with(&mut self, code: i32) {
+        let status = eventually("its end", LONG, || self.process.try_wait().expect("it can be waited for"));
+        assert_eq!(status.code(), Some(code), "{}", self.shown.lock().unwrap());
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn a_key_reaches_the_command_once() {
+    let script =
+        "trap 'echo heard INT' INT; echo waiting; n=0; while [ $n -lt 200 ]; do n=$((n+1)); sleep 0.02; done; exit 9";
+    let mut screen = Screen::with(&[TENURE, "run", "office", "--", "bash", "-c", script]);
+    screen.shows("waiting");
+    screen.types("\u{3}");
+    screen.shows("heard INT");
+    thread::sleep(Duration::from_millis(300));
+    assert!(!screen.shown.lock().unwrap().contains("heard"), "once");
+    screen.ends_with(9);
+    // One that does not handle it dies of it, and so does the run: as a shell would have it.
+    let mut screen = Screen::with(&[TENURE, "run", "--on-exit", "restart", "office", "--", "sleep", "60"]);
+    screen.shows("leading office");
+    thread::sleep(Duration::from_millis(300));
+    screen.types("\u{3}");
+    screen.ends_with(130);
+    assert!(screen.scene.left_running().is_empty());
+}
+
+fn a_shell_under_tenure_has_a_usable_terminal() {
+    let mut screen = Screen::with(&[TENURE, "run", "office", "--", "bash", "--norc", "--noprofile", "-i"]);
+    screen.shows("ready> ");
+    // It reads lines, has job control, and can stop and resume a job of its own.
+    screen.types("echo to''ken $TENURE_TOKEN; tty; sleep 60\n");
+    screen.shows("token ");
+    screen.shows("/dev/");
+    thread::sleep(Duration::from_millis(300));
+    screen.types("\u{1a}");
+    screen.shows("Stopped");
+    screen.types("kill %1; exit 4\n");
+    thread::sleep(Duration::from_millis(100));
+    screen.types("exit 4\n");
+    screen.ends_with(4);
+    assert!(!screen.shown.lock().unwrap().contains("no job control"));
+}
+
+fn a_job_is_stopped_and_goes_on() {
+    let mut screen = Screen::shell();
+    screen.types("$TENURE run office -- sh -c 'echo runs; read line; echo got $line; exit 5'; echo status $?\n");
+    screen.shows("runs\r");
+    screen.types("\u{1a}");
+    screen.shows("Stopped");
+    screen.shows("ok> ");
+    // The shell has its terminal, and the job waits.
+    screen.types("echo the shell is he''re\n");
+    screen.shows("the shell is here");
+    screen.types("fg\n");
+    thread::sleep(Duration::from_millis(300));
+    screen.types("hello\n");
+    screen.shows("got hello");
+    screen.shows("ok> ");
+    screen.types("exit\n");
+}
+
+fn a_job_in_the_background_does_not_take_the_terminal() {
+    let mut screen = Screen::shell();
+    screen.types("$TENURE run office -- sh -c 'echo runs > $FOLDER/runs; sleep 60' &\n");
+    let runs = screen.scene.path("runs");
+    eventually("the job runs", LONG, || fs::exists(&runs).ok().filter(|there| *there));
+    screen.types("echo still mi''ne\n");
+    screen.shows("still mine");
+    screen.types("kill %1; wait %1; echo sta''tus $?\n");
+    screen.shows("status 143");
+    screen.types("exit\n");
+}
+
+fn the_terminal_is_given_back() {
+    let mut screen = Screen::shell();
+    screen.types("$TENURE run office -- true; echo af''ter $?\n");
+    screen.shows("after 0");
+    // Also when the command was killed, and also when the supervisor was.
+    screen.types("$TENURE run office -- sh -c 'kill -9 $$'; echo af''ter $?\n");
+    screen.shows("after 137");
+    let supervisor = "$(cut -d\" \" -f4 /proc/$PPID/stat)";
+    screen.types(&format!("$TENURE run --containment subreaper office -- sh -c 'kill -9 {supervisor}; sleep 60'\n"));
+    screen.shows("Killed");
+    screen.shows("ok> ");
+    screen.types("echo all mi''ne\n");
+    screen.shows("all mine");
+    screen.types("exit\n");
+}
