@@ -551,3 +551,15 @@ fn a_reader_that_goes_away_ends_the_telling_without_a_word() {
     run.ends_with(0, "command");
     eventually("watch has ended", SECOND * 10, || shell.try_wait().expect("it can be waited for"));
 }
+
+#[test]
+fn the_demo_plays_its_script_without_a_terminal() {
+    let scene = Scene::new();
+    let said = output(tenure(&["demo"]).env(MARK, &scene.folder));
+    let text = String::from_utf8(said.stdout).expect("UTF-8");
+    assert!(said.status.success(), "{text}{}", String::from_utf8_lossy(&said.stderr));
+    assert_eq!(text.matches(" leads with token ").count(), 4, "{text}");
+    assert!(text.contains("is killed (SIGKILL)") && text.contains("is frozen (SIGSTOP)"), "{text}");
+    assert!(text.contains("finds that it does not lead any more"), "{text}");
+    assert!(scene.marked().is_empty(), "nothing is left running");
+}

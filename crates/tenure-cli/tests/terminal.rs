@@ -22,28 +22,26 @@ fn main() {
     if arguments.get(1).is_some_and(|role| role == ROLE) {
         sit_down(&arguments[2], &arguments[3..]);
     }
-    let trials = vec![
-        Trial::test("a_key_reaches_the_command_once", || {
-            a_key_reaches_the_command_once();
-            Ok(())
-        }),
-        Trial::test("a_shell_under_tenure_has_a_usable_terminal", || {
-            a_shell_under_tenure_has_a_usable_terminal();
-            Ok(())
-        }),
-        Trial::test("a_job_is_stopped_and_goes_on", || {
-            a_job_is_stopped_and_goes_on();
-            Ok(())
-        }),
-        Trial::test("a_job_in_the_background_does_not_take_the_terminal", || {
-            a_job_in_the_background_does_not_take_the_terminal();
-            Ok(())
-        }),
-        Trial::test("the_terminal_is_given_back", || {
-            the_terminal_is_given_back();
-            Ok(())
-        }),
+    let cases: &[(&str, fn())] = &[
+        ("a_key_reaches_the_command_once", a_key_reaches_the_command_once),
+        ("a_shell_under_tenure_has_a_usable_terminal", a_shell_under_tenure_has_a_usable_terminal),
+        ("a_job_is_stopped_and_goes_on", a_job_is_stopped_and_goes_on),
+        ("a_job_in_the_background_does_not_take_the_terminal", a_job_in_the_background_does_not_take_the_terminal),
+        (
+            "a_pipe_keeps_the_terminal_and_keys_still_reach_the_command",
+            a_pipe_keeps_the_terminal_and_keys_still_reach_the_command,
+        ),
+        ("the_terminal_is_given_back", the_terminal_is_given_back),
+        ("the_demo_shows_who_leads_and_obeys_keys", the_demo_shows_who_leads_and_obeys_keys),
     ];
+    let trial = |(name, case): &(&str, fn())| {
+        let case = *case;
+        Trial::test(*name, move || {
+            case();
+            Ok(())
+        })
+    };
+    let trials = cases.iter().map(trial).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
@@ -216,4 +214,39 @@ fn the_terminal_is_given_back() {
     screen.types("echo all mi''ne\n");
     screen.shows("all mine");
     screen.types("exit\n");
+}
+
+fn a_pipe_keeps_the_terminal_and_keys_still_reach_the_command() {
+    let mut screen = Screen::shell();
+    // The other end of the pipe dies of the key too, so that the command tells a file.
+    let script = "trap \"echo heard >> $FOLDER/heard; exit 6\" INT; echo runs; while :; do sleep 0.02; done";
+    screen.types(&format!("$TENURE run office -- sh -c '{script}' | cat\n"));
+    screen.shows("runs\r");
+    screen.types("\u{3}");
+    screen.shows("ok> ");
+    let heard = screen.scene.path("heard");
+    eventually("the key is heard", LONG, || fs::exists(&heard).ok().filter(|there| *there));
+    assert_eq!(fs::read_to_string(heard).expect("it is there"), "heard\n", "once");
+    screen.types("exit\n");
+}
+
+fn the_demo_shows_who_leads_and_obeys_keys() {
+    let mut screen = Screen::with(&[TENURE, "demo"]);
+    screen.shows("leading");
+    screen.shows("until the deadline");
+    screen.shows("█");
+    thread::sleep(Duration::from_millis(500));
+    screen.types("k");
+    screen.shows("was killed");
+    screen.shows("dead");
+    screen.types("s");
+    screen.shows("started again");
+    screen.types("f");
+    screen.shows("is frozen");
+    screen.shows("frozen ");
+    screen.types("t");
+    screen.shows("are thawed");
+    screen.types("q");
+    screen.ends_with(0);
+    assert!(screen.scene.marked().is_empty(), "nothing is left running");
 }

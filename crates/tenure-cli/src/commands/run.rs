@@ -132,6 +132,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", env = "TENURE_JSON", hide_env_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     json: Option<String>,
 
+    /// Die with the process that started this one, by SIGKILL; the guardian then ends the command
+    #[arg(long, env = "TENURE_DIE_WITH_PARENT", hide_env_values = true, hide = true, value_parser = clap::builder::FalseyValueParser::new())]
+    die_with_parent: bool,
+
     /// Log to the standard error stream: error, warn, info, debug or trace [default: off]
     #[arg(long, value_name = "LEVEL", env = "TENURE_LOG", hide_env_values = true, value_parser = log_level)]
     log: Option<LevelFilter>,
@@ -147,6 +151,9 @@ enum Required {
 }
 
 pub(crate) fn execute(arguments: RunArgs, source: Option<ValueSource>) -> ExitCode {
+    if arguments.die_with_parent {
+        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    }
     // Before any thread is made.
     let terminal = Terminal::of_this_session();
     let report = match Report::new(arguments.json()) {

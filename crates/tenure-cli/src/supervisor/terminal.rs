@@ -1,7 +1,7 @@
 //! The terminal, where there is one: it talks to the command while that runs, and to us before and after.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, IsTerminal};
 
 use nix::sys::signal::{SigSet, Signal as NixSignal};
 use rustix::process::{Pid, Signal, getpgrp, getpid, kill_process};
@@ -22,9 +22,11 @@ impl Terminal {
         Some(Terminal(terminal))
     }
 
-    /// Whether the terminal talks to our own process group: then the command can have it.
+    /// Whether the command is to have it: it talks to our own process group, and the command reads from it and writes to it. In a pipe
+    /// others of our group need it more (a pager, for one), and keys reach the command through us.
     pub(crate) fn is_ours(&self) -> bool {
-        tcgetpgrp(&self.0).is_ok_and(|front| front == getpgrp())
+        let is_used = io::stdin().is_terminal() && io::stdout().is_terminal();
+        is_used && tcgetpgrp(&self.0).is_ok_and(|front| front == getpgrp())
     }
 
     /// Makes the terminal talk to the command.

@@ -32,6 +32,8 @@ impl Run {
         let mut process = Command::new(TENURE);
         process.args(["run", "--backend", &scene.backend(), "--id", id]).arg(format!("--json={}", events.display()));
         process.args(flags).args(["office", "--"]).args(command).env(MARK, &scene.folder);
+        // Whatever becomes of the test, nothing of it is left running.
+        process.env("TENURE_DIE_WITH_PARENT", "1");
         process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Run { process: process.spawn().expect("tenure can be started"), events }
     }
