@@ -1,6 +1,6 @@
 //! Measures what tenure costs, as ratios and distributions. Nothing here passes or fails: see `docs/performance.md`.
 //!
-//! `cargo run --release -p tenure-bench -- is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | step`
+//! `cargo run --release -p tenure-bench -- is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | run [rounds] | step`
 
 mod distribution;
 mod file;
@@ -9,6 +9,7 @@ mod heap;
 mod idle;
 mod is_leader;
 mod process;
+mod run;
 mod step;
 
 use std::process::ExitCode;
@@ -31,6 +32,9 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
         eprintln!("tenure-bench: not built with --release; the numbers say little");
     }
     let which = arguments.next();
+    if which.as_deref() == Some("run-child") {
+        return run::child(&arguments.next().ok_or("say where to write")?);
+    }
     if which.as_deref() == Some("file-candidate") {
         return file::candidate(&arguments.next().ok_or("say in which directory")?);
     }
@@ -40,9 +44,10 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
         Some("idle") => idle::run(number(100_000)? as usize, number(30)?),
         Some("handover") => handover::run(number(1_000)? as usize),
         Some("file") => file::run(number(200)? as usize),
+        Some("run") => run::run(number(100)? as usize),
         Some("step") => step::run(),
         _ => Err(
-            "say what to measure: is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | step"
+            "say what to measure: is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | run [rounds] | step"
                 .into(),
         ),
     }

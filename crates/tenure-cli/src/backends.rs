@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::Seat;
 use tenure::backend::file::{FileBackend, WorkEnds};
 use tenure::backend::memory::MemoryBackend;
-use tenure::backend::{Backend, TenureId};
+use tenure::backend::{Backend, TenureId, Vacancies};
+use tenure::{Election, Observation, Seat};
 
 use crate::exit::Exit;
 use crate::url::BackendUrl;
@@ -58,6 +58,13 @@ impl Opened {
             }
             None => self,
         }
+    }
+
+    /// What may be asked of whoever holds this office, as soon as it is asked; `None` where the store pushes nothing, and the next renewal
+    /// tells.
+    pub(crate) fn requests(&self, seat: &Seat) -> Option<Observation> {
+        let pushes = self.backend.traits().vacancies == Vacancies::Pushed;
+        pushes.then(|| Election::over(self.backend.clone(), seat.clone()).ok()?.observe().ok()).flatten()
     }
 
     /// Another descriptor of the liveness lock of a tenure, for the guardian to keep; `None` where there is no such lock.

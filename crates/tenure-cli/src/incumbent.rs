@@ -7,7 +7,7 @@ use tenure::Incumbent;
 
 use crate::{duration, wall};
 
-/// `{"id", "token", "since", "address"?, "tenure"?}`, or null.
+/// `{"id", "token", "since", "address"?, "asked_to_resign"?, "tenure"?}`, or null.
 pub(crate) fn as_json(incumbent: Option<&Incumbent>) -> Value {
     let Some(incumbent) = incumbent else { return Value::Null };
     let mut leader = json!({
@@ -17,6 +17,9 @@ pub(crate) fn as_json(incumbent: Option<&Incumbent>) -> Value {
     });
     if let Some(address) = incumbent.address() {
         leader["address"] = address.into();
+    }
+    if incumbent.is_asked_to_resign() {
+        leader["asked_to_resign"] = true.into();
     }
     if let Some(tenure) = incumbent.tenure() {
         leader["tenure"] = tenure.to_string().into();
@@ -37,6 +40,9 @@ pub(crate) fn as_sentence(incumbent: Option<&Incumbent>) -> String {
     }
     if let Some(address) = incumbent.address() {
         sentence += &format!(", at {}", printable(address));
+    }
+    if incumbent.is_asked_to_resign() {
+        sentence += ", asked to resign";
     }
     sentence
 }

@@ -17,6 +17,7 @@ pub struct Incumbent {
     pub(crate) token: Option<FencingToken>,
     pub(crate) since: Option<SystemTime>,
     pub(crate) advertise: Arc<[u8]>,
+    pub(crate) asked_to_resign: bool,
 }
 
 impl Incumbent {
@@ -27,12 +28,13 @@ impl Incumbent {
             token: held.token.and_then(|native| FencingToken::based(token_base, native)),
             since: held.since,
             advertise: held.advertise.clone(),
+            asked_to_resign: held.asked_to_resign,
         }
     }
 
     pub(crate) fn own(plan: &Plan, tenure: TenureId, token: Option<FencingToken>) -> Self {
         let (name, advertise) = (plan.name().shared(), plan.advertise().clone());
-        Incumbent { name, tenure: Some(tenure), token, since: None, advertise }
+        Incumbent { name, tenure: Some(tenure), token, since: None, advertise, asked_to_resign: false }
     }
 
     /// The holder's name.
@@ -53,6 +55,11 @@ impl Incumbent {
     /// Since when, by the holder's own wall clock.
     pub fn since(&self) -> Option<SystemTime> {
         self.since
+    }
+
+    /// Whether somebody has asked it to resign; it does so at its next renewal at the latest.
+    pub fn is_asked_to_resign(&self) -> bool {
+        self.asked_to_resign
     }
 
     /// What the holder advertises, such as its address.

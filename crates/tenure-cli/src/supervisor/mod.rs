@@ -64,9 +64,12 @@ pub(crate) async fn run(config: &Config, terminal: Option<Terminal>, report: &Re
 
 impl<'a> Supervisor<'a> {
     async fn prepare(config: &'a Config, terminal: Option<Terminal>, report: &'a Report) -> Result<Self, Exit> {
+        // It prepares itself while we do.
+        let ward = Ward::hire(&config.brief(terminal.is_some()), &config.command, &config.place);
+        let ward = ward.map_err(|error| unhired(config, error.into()))?;
         let signals = Signals::listen().map_err(|error| internal("signals cannot be heard", &error))?;
         let opened = backends::open(&config.place)?;
-        let ward = hire(config, terminal.is_some()).await?;
+        let ward = ward.prepared().await.map_err(|error| unhired(config, error))?;
         admit(config, &ward)?;
         let opened = match ward.level {
             Level::PidNamespace => opened.firmly_supervised(config.durations.kill_margin),
@@ -189,7 +192,8 @@ impl<'a> Supervisor<'a> {
         let started = ward.start(term, self.office(office), foreground, lock);
         started.map_err(|error| internal("the guardian cannot be told to start", &error))?;
         let (config, report, signals) = (self.config, self.report, &mut self.signals);
-        let watch = Watch { config, report, leadership, signals, terminal, ward: &mut ward, events, term };
+        let requests = self.opened.requests(&office.seat);
+        let watch = Watch { config, report, leadership, signals, terminal, ward: &mut ward, events, requests, term };
         let ended = watch.until_empty().await.map_err(|error| internal("the guardian cannot be heard", &error))?;
         self.retired.push(ward.dismiss());
         self.retired.retain_mut(|guardian| guardian.try_wait().is_ok_and(|status| status.is_none()));
@@ -285,8 +289,13 @@ impl<'a> Supervisor<'a> {
 }
 
 async fn hire(config: &Config, at_terminal: bool) -> Result<Ward, Exit> {
-    let hired = Ward::hire(&config.brief(at_terminal), &config.command, &config.place).await;
-    hired.map_err(|unhired| match unhired {
+    let ward = Ward::hire(&config.brief(at_terminal), &config.command, &config.place);
+    let ward = ward.map_err(|error| unhired(config, error.into()))?;
+    ward.prepared().await.map_err(|error| unhired(config, error))
+}
+
+fn unhired(config: &Config, why: Unhired) -> Exit {
+    match why {
         Unhired::Uncontained(because) => {
             Exit::usage(format!("--containment {} cannot be had: {because}", config.containment))
         }
@@ -294,7 +303,7 @@ async fn hire(config: &Config, at_terminal: bool) -> Result<Ward, Exit> {
             Exit::new(Origin::CannotExecute, "the command and its arguments are too long to be executed")
         }
         Unhired::Failed(error) => internal("no guardian can be started", &error),
-    })
+    }
 }
 
 fn admit(config: &Config, ward: &Ward) -> Result<(), Exit> {

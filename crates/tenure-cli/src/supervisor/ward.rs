@@ -58,12 +58,12 @@ pub(crate) enum News {
 }
 
 impl Ward {
-    /// Starts a guardian for this command and waits until it is prepared.
+    /// Starts a guardian for this command; [`prepared`](Ward::prepared) then says how it will hold it.
     ///
     /// The address of the store goes by the environment: a guardian that is left alone has to give the office up.
-    pub(crate) async fn hire(brief: &Brief, command: &[OsString], place: &BackendUrl) -> Result<Ward, Unhired> {
+    pub(crate) fn hire(brief: &Brief, command: &[OsString], place: &BackendUrl) -> io::Result<Ward> {
         // What the guardian leaves behind when it is killed falls to us.
-        rustix::process::set_child_subreaper(Some(getpid())).map_err(io::Error::from)?;
+        rustix::process::set_child_subreaper(Some(getpid()))?;
         let strangers = family::children(getpid());
         let (near, far) = Channel::pair()?;
         let mut process = myself(roles::GUARDIAN);
@@ -76,20 +76,23 @@ impl Ward {
         bell.set_nonblocking(true)?;
         let bell = UnixStream::from_std(bell)?;
         let tree = Tree { level: Level::ProcessGroup, command: None, init: None, cgroup: None };
-        let mut ward =
-            Ward { guardian, channel: near, bell, level: tree.level, because: String::new(), tree, strangers };
-        match ward.news().await? {
+        Ok(Ward { guardian, channel: near, bell, level: tree.level, because: String::new(), tree, strangers })
+    }
+
+    /// Waits until the guardian has made its preparations.
+    pub(crate) async fn prepared(mut self) -> Result<Ward, Unhired> {
+        match self.news().await? {
             (News::Said(Message::Contained { level, because, cgroup }), _) => {
-                (ward.level, ward.because, ward.tree.level) = (level, because, level);
-                ward.tree.cgroup = (!cgroup.is_empty()).then(|| Cgroup::existing(&cgroup));
-                Ok(ward)
+                (self.level, self.because, self.tree.level) = (level, because, level);
+                self.tree.cgroup = (!cgroup.is_empty()).then(|| Cgroup::existing(&cgroup));
+                Ok(self)
             }
             (News::Said(Message::Uncontained { because }), _) => {
-                ward.guardian.wait()?;
+                self.guardian.wait()?;
                 Err(Unhired::Uncontained(because))
             }
             _ => {
-                ward.guardian.wait()?;
+                self.guardian.wait()?;
                 Err(Unhired::Failed(io::Error::other("the guardian did not start")))
             }
         }

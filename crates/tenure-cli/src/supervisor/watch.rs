@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use serde_json::json;
 use tenure::mutant::{Mutant, planted};
-use tenure::{BootClock, Clock, Ending, Event, Events, Leadership, Moment};
+use tenure::{BootClock, Clock, Ending, Event, Events, Leadership, Moment, Observation};
 
 use super::config::Config;
 use super::signals::{self, Signals};
@@ -60,6 +60,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) terminal: Option<&'a Terminal>,
     pub(crate) ward: &'a mut Ward,
     pub(crate) events: Events,
+    /// Who holds the office as the store has it, where it pushes: a request to resign is heard before the next renewal finds it.
+    pub(crate) requests: Option<Observation>,
     pub(crate) term: Term,
 }
 
@@ -110,6 +112,9 @@ impl Watch<'_> {
                     }
                 },
                 event = self.events.next() => self.happened(event),
+                () = asked_to_resign(&mut self.requests, self.leadership), if state.ending.is_none() => {
+                    self.lost(&mut state, Ending::AskedToResign);
+                }
                 ending = self.leadership.ended(), if state.ending.is_none() => self.lost(&mut state, ending),
                 (signal, reach) = self.signals.next() => self.signalled(&mut state, signal, reach),
                 () = BootClock.wait_until(wake_at) => {
@@ -309,4 +314,16 @@ impl Watch<'_> {
         }
         Ended { cause, is_empty, is_wanted, ran_for: BootClock.now().since(begin) }
     }
+}
+
+/// Resolves when somebody has asked the holder of this tenure to resign.
+async fn asked_to_resign(requests: &mut Option<Observation>, leadership: &Leadership) {
+    while let Some(observation) = requests {
+        match observation.next().await {
+            Some(Some(holder)) if holder.is_asked_to_resign() && holder.tenure() == Some(leadership.id()) => return,
+            Some(_) => {}
+            None => *requests = None,
+        }
+    }
+    std::future::pending().await
 }
