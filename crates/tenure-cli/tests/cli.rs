@@ -296,6 +296,7 @@ fn a_signal_ends_the_waiting() {
         waiting.signal(signal);
         waiting.ends_with(code, "signal");
     }
+    // A bid that was under way leaves nothing behind.
     leader.signal(Signal::TERM);
     leader.ends_with(143, "command");
 }
@@ -394,8 +395,12 @@ fn a_command_is_started_again_where_that_was_said() {
     let mut run = Run::start(&scene, "one", &["--on-exit", "restart"], &["sh", "-c", &script]);
     let lines = || fs::read_to_string(&starts).unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
     eventually("three starts", LONG, || (lines().len() >= 3).then_some(()));
+    run.told("restarting");
+    std::thread::sleep(Duration::from_millis(200));
     run.signal(Signal::TERM);
-    run.ended();
+    // Between two commands it is a signal to us, and the office is given up.
+    run.ends_with(143, "signal");
+    assert_eq!(status(&scene)["leader"], Value::Null);
     let tokens = lines();
     assert!(tokens.iter().all(|token| *token == tokens[0]), "one tenure: {tokens:?}");
 }

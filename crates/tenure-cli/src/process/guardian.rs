@@ -88,7 +88,12 @@ impl<'a> Guardian<'a> {
         let nest = match Nest::build(brief.wanted, command) {
             Ok((nest, because)) => {
                 let cgroup = nest.tree.cgroup_path();
-                supervisor.send(&Message::Contained { level: nest.tree.level, because, cgroup }, &[])?;
+                let ready = Message::Contained { level: nest.tree.level, because, cgroup };
+                if supervisor.send(&ready, &[]).is_err() {
+                    // It found out meanwhile that it cannot go on, and is gone.
+                    nest.tree.tidy();
+                    return Ok(None);
+                }
                 nest
             }
             Err(because) => {
@@ -345,14 +350,13 @@ impl<'a> Guardian<'a> {
         }
         self.stage = stage;
         self.vigil.over();
-        if let Some(cgroup) = &self.tree.cgroup {
-            cgroup.remove();
-        }
+        self.tree.tidy();
         self.report(if stage == Stage::Empty { &Message::Empty } else { &Message::Escaped }, &[]);
     }
 
     /// SAFETY 12: the tree is gone, so the office can be. Where the supervisor is alive after all, it does the same, and once is enough.
     fn leave(self) -> io::Result<()> {
+        self.tree.tidy();
         let abandoned = self.is_alone() && self.stage == Stage::Empty;
         let Some(office) = self.office.filter(|_| abandoned) else { return Ok(()) };
         if BootClock.now() < office.keep_until {

@@ -95,6 +95,13 @@ impl Tree {
         }
     }
 
+    /// Removes what was made for it, once nothing of it is left.
+    pub(crate) fn tidy(&self) {
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.remove();
+        }
+    }
+
     pub(crate) fn signal_command(&self, signal: Signal) {
         if let Some(command) = &self.command {
             command.signal(signal);
