@@ -268,6 +268,16 @@ fn resigning_an_office_that_nobody_holds_is_no_failure() {
 }
 
 #[test]
+fn an_empty_name_falls_back_to_the_hosts() {
+    // SEEDS 54
+    let scene = Scene::new();
+    let mut run = Run::start(&scene, "", &[], &["true"]);
+    run.ends_with(0, "command");
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    assert_eq!(run.told("standing")["id"].as_str(), Some(host.as_str()));
+}
+
+#[test]
 fn a_held_office_is_not_waited_for_where_that_was_said() {
     let scene = Scene::new();
     let mut leader = Run::start(&scene, "one", &[], &["sleep", "60"]);

@@ -62,6 +62,7 @@ fn main() {
         trials.push(trial(level, "both_killed_at_once_leaves_what_the_page_says", both_killed));
     }
     trials.push(trial("cgroup", "no_control_group_is_left_behind", no_group_left));
+    trials.push(trial("pid-namespace", "a_namespace_that_dies_while_waiting_is_replaced", namespace_killed));
     trials.push(trial("process-group", "a_daemon_that_left_the_group_is_told_of", escaped));
     trials.push(trial("pid-namespace", "both_frozen_at_once_overlap_until_thawed", both_frozen));
     trials.push(trial("subreaper", "both_frozen_at_once_overlap_until_thawed", both_frozen));
@@ -151,6 +152,24 @@ fn guardian_killed(level: &str) {
     kill_process(leader.guardian(), Signal::KILL).expect("it is there");
     leader.ends_with(70, "internal");
     succeeded(&scene, &mut waiting);
+}
+
+/// A command must not run outside of the namespace that was announced for it.
+fn namespace_killed(level: &str) {
+    let scene = Scene::new();
+    let flags = [&["--containment", level], &TIMING[..]].concat();
+    let mut leader = Run::start(&scene, "leader", &flags, &["sleep", "60"]);
+    leader.told("command-started");
+    let script = "[ $$ -lt 10 ]";
+    let mut waiting = Run::start(&scene, "waiting", &flags, &["sh", "-c", script]);
+    waiting.told("waiting");
+    let first = waiting.guardian();
+    let init = waiting.below(first).expect("the first process of the namespace");
+    kill_process(init, Signal::KILL).expect("it is there");
+    eventually("another guardian", LONG, || waiting.guardian_now().filter(|pid| *pid != first));
+    leader.signal(Signal::TERM);
+    leader.ends_with(143, "command");
+    waiting.ends_with(0, "command");
 }
 
 fn guardian_frozen(level: &str) {

@@ -215,7 +215,13 @@ impl<'a> Guardian<'a> {
                 }
                 Word::Said(..) => {}
                 Word::Nothing => break,
-                Word::Gone => self.init = None,
+                Word::Gone => {
+                    self.init = None;
+                    if self.stage == Stage::Waiting {
+                        // Without it a command would run outside of the namespace. The supervisor finds another guardian.
+                        return Err(io::Error::other("the first process of the namespace was killed"));
+                    }
+                }
             }
         }
         Ok(())
@@ -274,9 +280,10 @@ impl<'a> Guardian<'a> {
             return Ok(());
         }
         let (near, far) = Channel::pair()?;
-        let spawned = match self.init.as_ref() {
-            Some(init) => init.send(&Message::Spawn, &[far.as_fd()]),
-            None => self.spawn(far),
+        let spawned = match (self.init.as_ref(), self.tree.level) {
+            (Some(init), _) => init.send(&Message::Spawn, &[far.as_fd()]),
+            (None, Level::PidNamespace) => Err(io::Error::other("the namespace is gone")),
+            (None, _) => self.spawn(far),
         };
         self.stage = Stage::Running;
         self.office = Some(office.clone());

@@ -241,7 +241,7 @@ impl<'a> Supervisor<'a> {
             tenure: office.leadership.id().to_string(),
             keep_until: match self.config.at_least {
                 Duration::ZERO => tenure::Moment::ZERO,
-                span => BootClock.now().after(span),
+                span => office.since.after(span),
             },
         }
     }

@@ -108,7 +108,9 @@ impl Watch<'_> {
                     News::Gone => {
                         let status = self.guardian_gone().await;
                         state.exited = state.exited.or(status);
-                        return Ok(self.over(state, begin, Some(Cause::Guardian), true));
+                        // Killed before there was anything to guard, it can be replaced.
+                        let cause = if state.started.is_none() { Cause::Delayed } else { Cause::Guardian };
+                        return Ok(self.over(state, begin, Some(cause), true));
                     }
                 },
                 event = self.events.next() => self.happened(event),
