@@ -21,6 +21,9 @@ mod pages {
     #[doc = include_str!("../../docs/guarantees.md")]
     mod guarantees {}
 
+    #[doc = include_str!("../../docs/supervising.md")]
+    mod supervising {}
+
     #[doc = include_str!("../../docs/timing.md")]
     mod timing {}
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "README.md",
     "CHANGELOG.md",
     "docs/architecture.md",
@@ -11,6 +11,7 @@ const PAGES: [&str; 9] = [
     "docs/behaviours.md",
     "docs/fencing.md",
     "docs/guarantees.md",
+    "docs/supervising.md",
     "docs/timing.md",
     "docs/writing-a-backend.md",
 ];

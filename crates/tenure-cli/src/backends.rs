@@ -11,7 +11,7 @@ use std::time::Duration;
 use tenure::backend::file::{FileBackend, WorkEnds};
 use tenure::backend::memory::MemoryBackend;
 use tenure::backend::{Backend, TenureId, Vacancies};
-use tenure::{Election, Observation, Seat};
+use tenure::{Election, Observation, Promise, Seat};
 
 use crate::exit::Exit;
 use crate::url::BackendUrl;
@@ -60,6 +60,10 @@ impl Opened {
         }
     }
 
+    fn has_locks(&self) -> bool {
+        self.backend.traits().promise > Promise::BestEffort
+    }
+
     /// What may be asked of whoever holds this office, as soon as it is asked; `None` where the store pushes nothing, and the next renewal
     /// tells.
     pub(crate) fn requests(&self, seat: &Seat) -> Option<Observation> {
@@ -71,8 +75,9 @@ impl Opened {
     pub(crate) fn liveness(&self, seat: &Seat, tenure: TenureId) -> io::Result<Option<OwnedFd>> {
         match self.file.as_ref().filter(|_| self.work_ends_with_process).map(|file| file.liveness(seat, tenure)) {
             Some(Ok(lock)) => Ok(Some(lock)),
-            // A file system that other hosts may write has no such locks.
-            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            // A file system that other hosts may write has no such locks, and its records do not speak of any. Anywhere else the record does, and a
+            // guardian without the lock would be taken for dead with its supervisor.
+            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound && !self.has_locks() => Ok(None),
             Some(Err(error)) => Err(error),
             None => Ok(None),
         }

@@ -24,13 +24,15 @@ pub(crate) struct Cli {
     pub(crate) command: Verb,
 }
 
-/// What can be done; each is described where it is done.
+/// What can be done; each is described where it is done. Supervising takes what only Linux has.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
+    #[cfg(target_os = "linux")]
     Run(commands::run::RunArgs),
     Status(commands::status::StatusArgs),
     Watch(commands::watch::WatchArgs),
     Resign(commands::resign::ResignArgs),
+    #[cfg(target_os = "linux")]
     Demo(commands::demo::DemoArgs),
     Completions(commands::completions::CompletionsArgs),
     Man(commands::man::ManArgs),

@@ -38,8 +38,8 @@ pub(crate) fn shown(span: Duration) -> String {
     match millis {
         0 => "0s".into(),
         1..1000 => format!("{millis}ms"),
-        _ if millis % 3_600_000 == 0 => format!("{}h", millis / 3_600_000),
-        _ if millis % 60_000 == 0 => format!("{}m", millis / 60_000),
+        _ if millis.is_multiple_of(3_600_000) => format!("{}h", millis / 3_600_000),
+        _ if millis.is_multiple_of(60_000) => format!("{}m", millis / 60_000),
         _ => {
             let text = format!("{:.2}", span.as_secs_f64());
             format!("{}s", text.trim_end_matches('0').trim_end_matches('.'))

@@ -1,5 +1,6 @@
 //! The command line of tenure: `tenure run <election> -- <command…>` and its companions.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "much of it serves supervising, which is for Linux"))]
 
 mod backends;
 mod cli;
@@ -11,9 +12,11 @@ mod output;
 mod place;
 #[cfg(target_os = "linux")]
 mod process;
+#[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
 mod supervisor;
+#[cfg(target_os = "linux")]
 mod timing;
 mod url;
 mod wall;
@@ -63,10 +66,12 @@ fn other_role(arguments: &[OsString]) -> Option<ExitCode> {
 fn dispatch(verb: Verb, matches: &ArgMatches) -> ExitCode {
     let source = matches.subcommand().and_then(|(_, matches)| backend_source(matches));
     let ended = match verb {
+        #[cfg(target_os = "linux")]
         Verb::Run(arguments) => return commands::run::execute(arguments, source),
         Verb::Status(arguments) => commands::status::execute(&arguments, source),
         Verb::Watch(arguments) => commands::watch::execute(&arguments, source),
         Verb::Resign(arguments) => commands::resign::execute(&arguments, source),
+        #[cfg(target_os = "linux")]
         Verb::Demo(arguments) => commands::demo::execute(&arguments),
         Verb::Completions(arguments) => commands::completions::execute(&arguments),
         Verb::Man(arguments) => commands::man::execute(&arguments),

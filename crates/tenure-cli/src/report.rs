@@ -89,6 +89,10 @@ impl Report {
             fields["message"] = exit.sentence.as_str().into();
         }
         let tone = if exit.status == 0 { Tone::Plain } else { Tone::Failure };
+        // Room for it first: the last line is the one that must not be dropped.
+        for sink in self.programs.iter().chain([&self.people]) {
+            sink.flush();
+        }
         self.tell("exit", fields, tone, &exit.sentence);
         for sink in self.programs.iter().chain([&self.people]) {
             sink.flush();

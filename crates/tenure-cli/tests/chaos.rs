@@ -78,6 +78,10 @@ fn chaos(span: Duration, seed: u64) {
     }
     let tenures = spans(&scene);
     println!("chaos: {deeds:?}; {} tenures had a command that ran", tenures.len());
+    let mut gaps: Vec<u64> =
+        tenures.windows(2).map(|pair| pair[1].first.saturating_sub(pair[0].last) / 1_000_000).collect();
+    gaps.sort_unstable();
+    println!("chaos: nobody ran for {} ms in all; between two commands {gaps:?} ms", gaps.iter().sum::<u64>());
     no_two_at_once(&scene);
     assert!(scene.left_running().is_empty(), "nothing is left");
     let (fenced, lost) = register(&scene.path("fenced"));

@@ -268,6 +268,16 @@ fn resigning_an_office_that_nobody_holds_is_no_failure() {
 }
 
 #[test]
+fn an_empty_name_falls_back_to_the_hosts() {
+    // SEEDS 54
+    let scene = Scene::new();
+    let mut run = Run::start(&scene, "", &[], &["true"]);
+    run.ends_with(0, "command");
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    assert_eq!(run.told("standing")["id"].as_str(), Some(host.as_str()));
+}
+
+#[test]
 fn a_held_office_is_not_waited_for_where_that_was_said() {
     let scene = Scene::new();
     let mut leader = Run::start(&scene, "one", &[], &["sleep", "60"]);
@@ -296,6 +306,7 @@ fn a_signal_ends_the_waiting() {
         waiting.signal(signal);
         waiting.ends_with(code, "signal");
     }
+    // A bid that was under way leaves nothing behind.
     leader.signal(Signal::TERM);
     leader.ends_with(143, "command");
 }
@@ -394,8 +405,12 @@ fn a_command_is_started_again_where_that_was_said() {
     let mut run = Run::start(&scene, "one", &["--on-exit", "restart"], &["sh", "-c", &script]);
     let lines = || fs::read_to_string(&starts).unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
     eventually("three starts", LONG, || (lines().len() >= 3).then_some(()));
+    run.told("restarting");
+    std::thread::sleep(Duration::from_millis(200));
     run.signal(Signal::TERM);
-    run.ended();
+    // Between two commands it is a signal to us, and the office is given up.
+    run.ends_with(143, "signal");
+    assert_eq!(status(&scene)["leader"], Value::Null);
     let tokens = lines();
     assert!(tokens.iter().all(|token| *token == tokens[0]), "one tenure: {tokens:?}");
 }

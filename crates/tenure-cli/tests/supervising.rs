@@ -4,13 +4,14 @@
 
 mod common;
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use common::child::{self, no_two_at_once, spans};
 use common::run::{LONG_LEASE, Run, TIMING, TTL};
 use common::{LONG, SECOND, Scene, eventually};
 use libtest_mimic::{Arguments, Failed, Trial};
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
 const LEVELS: [&str; 4] = ["pid-namespace", "cgroup", "subreaper", "process-group"];
 
@@ -60,6 +61,8 @@ fn main() {
         }
         trials.push(trial(level, "both_killed_at_once_leaves_what_the_page_says", both_killed));
     }
+    trials.push(trial("cgroup", "no_control_group_is_left_behind", no_group_left));
+    trials.push(trial("pid-namespace", "a_namespace_that_dies_while_waiting_is_replaced", namespace_killed));
     trials.push(trial("process-group", "a_daemon_that_left_the_group_is_told_of", escaped));
     trials.push(trial("pid-namespace", "both_frozen_at_once_overlap_until_thawed", both_frozen));
     trials.push(trial("subreaper", "both_frozen_at_once_overlap_until_thawed", both_frozen));
@@ -151,6 +154,24 @@ fn guardian_killed(level: &str) {
     succeeded(&scene, &mut waiting);
 }
 
+/// A command must not run outside of the namespace that was announced for it.
+fn namespace_killed(level: &str) {
+    let scene = Scene::new();
+    let flags = [&["--containment", level], &TIMING[..]].concat();
+    let mut leader = Run::start(&scene, "leader", &flags, &["sleep", "60"]);
+    leader.told("command-started");
+    let script = "[ $$ -lt 10 ]";
+    let mut waiting = Run::start(&scene, "waiting", &flags, &["sh", "-c", script]);
+    waiting.told("waiting");
+    let first = waiting.guardian();
+    let init = waiting.below(first).expect("the first process of the namespace");
+    kill_process(init, Signal::KILL).expect("it is there");
+    eventually("another guardian", LONG, || waiting.guardian_now().filter(|pid| *pid != first));
+    leader.signal(Signal::TERM);
+    leader.ends_with(143, "command");
+    waiting.ends_with(0, "command");
+}
+
 fn guardian_frozen(level: &str) {
     let scene = Scene::new();
     let (mut leader, mut waiting) = two(&scene, level, "wild");
@@ -234,6 +255,11 @@ fn both_killed(level: &str) {
         assert!(took > TTL / 2, "the lease was waited for, and not {took:?}");
         assert!(scene.left_running().len() > 1, "what the command started lives on");
     }
+    drop((waiting, scene));
+    // Nobody is left to remove it.
+    if let Some(group) = (level == "cgroup").then(|| group_of(guardian)).flatten() {
+        eventually("it is empty", LONG, || std::fs::remove_dir(&group).ok());
+    }
 }
 
 /// Nobody is left to act. The page says so; the token is what refuses the late one.
@@ -281,6 +307,43 @@ fn closed_streams(level: &str) {
     run.signal(Signal::TERM);
     run.ends_with(143, "command");
     assert!(scene.left_running().is_empty());
+}
+
+/// Groups are named after their guardian: none of ours may be there when that is gone.
+fn no_group_left(level: &str) {
+    let flags = [&["--containment", level], &TIMING[..]].concat();
+    let left = |guardian: Pid| group_of(guardian).is_some();
+    // After a command, after waiting in vain, and after the guardian was killed while there was nothing to guard.
+    let scene = Scene::new();
+    let mut leader = Run::start(&scene, "leader", &flags, &["sleep", "60"]);
+    leader.told("command-started");
+    let mut waiting = Run::start(&scene, "waiting", &flags, &["true"]);
+    waiting.told("waiting");
+    let (first, second) = (leader.guardian(), waiting.guardian());
+    assert!(left(first) && left(second), "they are there while they are of use");
+    kill_process(second, Signal::KILL).expect("it is there");
+    let third = eventually("another guardian", LONG, || waiting.guardian_now().filter(|pid| *pid != second));
+    eventually("another group", LONG, || left(third).then_some(()));
+    waiting.signal(Signal::TERM);
+    waiting.ends_with(143, "signal");
+    leader.signal(Signal::TERM);
+    leader.ends_with(143, "command");
+    for guardian in [first, second, third] {
+        eventually("its group is gone", LONG, || (!left(guardian)).then_some(()));
+    }
+}
+
+fn group_of(guardian: Pid) -> Option<PathBuf> {
+    fn below(folder: &Path, name: &str) -> Option<PathBuf> {
+        let folders = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+        folders.into_iter().find_map(|path| {
+            let is_it = path.file_name().is_some_and(|found| found.to_string_lossy().starts_with(name));
+            if is_it { Some(path) } else { below(&path, name) }
+        })
+    }
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("/proc is there");
+    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 ")).expect("the level is offered");
+    below(Path::new(mount.split(' ').nth(4)?), &format!("tenure-{guardian}-"))
 }
 
 fn ask_to_resign(scene: &Scene) {

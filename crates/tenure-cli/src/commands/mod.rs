@@ -1,9 +1,11 @@
 //! One file a verb.
 
 pub(crate) mod completions;
+#[cfg(target_os = "linux")]
 pub(crate) mod demo;
 pub(crate) mod man;
 pub(crate) mod resign;
+#[cfg(target_os = "linux")]
 pub(crate) mod run;
 pub(crate) mod status;
 pub(crate) mod watch;

@@ -88,7 +88,12 @@ impl<'a> Guardian<'a> {
         let nest = match Nest::build(brief.wanted, command) {
             Ok((nest, because)) => {
                 let cgroup = nest.tree.cgroup_path();
-                supervisor.send(&Message::Contained { level: nest.tree.level, because, cgroup }, &[])?;
+                let ready = Message::Contained { level: nest.tree.level, because, cgroup };
+                if supervisor.send(&ready, &[]).is_err() {
+                    // It found out meanwhile that it cannot go on, and is gone.
+                    nest.tree.tidy();
+                    return Ok(None);
+                }
                 nest
             }
             Err(because) => {
@@ -210,7 +215,13 @@ impl<'a> Guardian<'a> {
                 }
                 Word::Said(..) => {}
                 Word::Nothing => break,
-                Word::Gone => self.init = None,
+                Word::Gone => {
+                    self.init = None;
+                    if self.stage == Stage::Waiting {
+                        // Without it a command would run outside of the namespace. The supervisor finds another guardian.
+                        return Err(io::Error::other("the first process of the namespace was killed"));
+                    }
+                }
             }
         }
         Ok(())
@@ -269,9 +280,10 @@ impl<'a> Guardian<'a> {
             return Ok(());
         }
         let (near, far) = Channel::pair()?;
-        let spawned = match self.init.as_ref() {
-            Some(init) => init.send(&Message::Spawn, &[far.as_fd()]),
-            None => self.spawn(far),
+        let spawned = match (self.init.as_ref(), self.tree.level) {
+            (Some(init), _) => init.send(&Message::Spawn, &[far.as_fd()]),
+            (None, Level::PidNamespace) => Err(io::Error::other("the namespace is gone")),
+            (None, _) => self.spawn(far),
         };
         self.stage = Stage::Running;
         self.office = Some(office.clone());
@@ -345,14 +357,13 @@ impl<'a> Guardian<'a> {
         }
         self.stage = stage;
         self.vigil.over();
-        if let Some(cgroup) = &self.tree.cgroup {
-            cgroup.remove();
-        }
+        self.tree.tidy();
         self.report(if stage == Stage::Empty { &Message::Empty } else { &Message::Escaped }, &[]);
     }
 
     /// SAFETY 12: the tree is gone, so the office can be. Where the supervisor is alive after all, it does the same, and once is enough.
     fn leave(self) -> io::Result<()> {
+        self.tree.tidy();
         let abandoned = self.is_alone() && self.stage == Stage::Empty;
         let Some(office) = self.office.filter(|_| abandoned) else { return Ok(()) };
         if BootClock.now() < office.keep_until {

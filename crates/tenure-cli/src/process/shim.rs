@@ -29,6 +29,7 @@ pub(crate) fn main(command: &[OsString]) -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// Returns only what there is to tell about why there is no command.
 fn become_command(guardian: &Channel, command: &[OsString]) -> io::Result<Message> {
     // The kernel kills the command with the thread that made this process: the only one of the guardian.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -60,7 +61,8 @@ fn become_command(guardian: &Channel, command: &[OsString]) -> io::Result<Messag
     if BootClock.now() >= deadline && !planted(Mutant::ShimWithoutClock) {
         return Ok(Message::TooLate);
     }
-    Err(command.exec())
+    let error = command.exec();
+    Ok(Message::Failed { errno: error.raw_os_error().unwrap_or_default(), because: error.to_string() })
 }
 
 fn put_in_place(stdin: OwnedFd) -> io::Result<()> {

@@ -95,6 +95,13 @@ impl Tree {
         }
     }
 
+    /// Removes what was made for it, once nothing of it is left.
+    pub(crate) fn tidy(&self) {
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.remove();
+        }
+    }
+
     pub(crate) fn signal_command(&self, signal: Signal) {
         if let Some(command) = &self.command {
             command.signal(signal);
@@ -110,7 +117,8 @@ impl Tree {
 
     /// Whether anybody is left in the command's process group.
     pub(crate) fn has_group(&self) -> bool {
-        self.command.as_ref().is_some_and(|command| test_kill_process_group(command.pid).is_ok())
+        let is_there = |command: &Process| test_kill_process_group(command.pid) != Err(rustix::io::Errno::SRCH);
+        self.command.as_ref().is_some_and(is_there)
     }
 
     /// Whether nothing of it lives, as far as can be seen from outside: what is dead and not yet waited for does not count.

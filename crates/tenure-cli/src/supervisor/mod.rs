@@ -52,6 +52,13 @@ enum Next {
     Leave(Exit),
 }
 
+/// How a pause ended.
+enum Pause {
+    Over,
+    Lost,
+    Wanted(Signal),
+}
+
 /// Does everything that `run` was asked for.
 pub(crate) async fn run(config: &Config, terminal: Option<Terminal>, report: &Report) -> Exit {
     match Supervisor::prepare(config, terminal, report).await {
@@ -103,13 +110,14 @@ impl<'a> Supervisor<'a> {
 
     /// Runs for the office; a signal that would end a command ends the waiting.
     async fn elected(&mut self) -> Result<Office, Exit> {
-        let won = Office::win(&self.candidates, self.config.patience, self.report);
-        let mut won = std::pin::pin!(won);
+        let mut won = Box::pin(Office::win(&self.candidates, self.config.patience, self.report));
         loop {
             tokio::select! {
                 won = &mut won => return won,
                 (signal, _) = self.signals.next() => match signal {
                     Signal::TERM | Signal::INT | Signal::QUIT | Signal::HUP => {
+                        drop(won);
+                        self.withdrawn().await;
                         return Err(Exit::of_signal(signal.as_raw()));
                     }
                     Signal::TSTP => terminal::stop_with_command().map_err(|error| internal("it cannot stop", &error))?,
@@ -118,10 +126,23 @@ impl<'a> Supervisor<'a> {
                 },
                 () = vanished(&mut self.ward) => {
                     // Killed while there was nothing to guard.
+                    if let Some(mut gone) = self.ward.take() {
+                        gone.seize().await;
+                    }
                     self.ward = Some(hire(self.config, self.terminal.is_some()).await?);
                 }
             }
         }
+    }
+
+    /// Waits until no bid of ours is left in the store: one that was under way may have won (SAFETY 9).
+    async fn withdrawn(&self) {
+        let over = async {
+            while self.candidates.iter().any(Candidate::is_running) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let _ = tokio::time::timeout(self.config.durations.call_timeout, over).await;
     }
 
     fn announce(&self, office: &Office) {
@@ -146,29 +167,41 @@ impl<'a> Supervisor<'a> {
                 let ending = office.leadership.ended().await;
                 return self.after_loss(office, ending, false).await;
             };
-            let ended = self.run_once(&office).await?;
+            let ended = match self.run_once(&office).await {
+                Ok(ended) => ended,
+                Err(exit) => {
+                    // Nobody knows what runs. Its guardian ends it when this process is gone, and gives the office up.
+                    std::mem::forget((guard, office));
+                    return Err(exit);
+                }
+            };
             if !ended.is_empty {
                 // Nobody knows what still runs, so the office is not given up: it falls vacant when the lease is over.
                 std::mem::forget((guard, office));
                 return Ok(Next::Leave(self.exit_of(&ended)));
             }
-            let restart = self.config.on_exit == OnExit::Restart && !ended.is_wanted;
+            let restart = self.config.on_exit == OnExit::Restart && ended.wanted.is_none();
             if restart && matches!(ended.cause, Cause::Command(_) | Cause::Guardian) {
                 drop(guard);
                 pause = if ended.ran_for >= SETTLED { FIRST_PAUSE } else { pause };
-                if self.paused(&office, pause).await? {
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                match self.paused(&office, pause).await {
+                    Pause::Over => pause = (pause * 2).min(LONGEST_PAUSE),
+                    Pause::Lost => {}
+                    Pause::Wanted(signal) => {
+                        let _ = tokio::time::timeout(self.config.durations.call_timeout, office.give_up()).await;
+                        return Err(Exit::of_signal(signal.as_raw()));
+                    }
                 }
                 continue;
             }
-            if let Cause::Delayed = ended.cause {
+            if let (Cause::Delayed, None) = (&ended.cause, ended.wanted) {
                 // With a fresh guardian, and the deadline as it is now; or not at all, where that has passed.
                 continue;
             }
             // SAFETY 12: nothing of the tree is left; now the office can be given up.
             drop(guard);
             return match ended.cause {
-                Cause::Leadership(ending) => self.after_loss(office, ending, ended.is_wanted).await,
+                Cause::Leadership(ending) => self.after_loss(office, ending, ended.wanted.is_some()).await,
                 _ => self.after_exit(office, &ended).await,
             };
         }
@@ -208,25 +241,19 @@ impl<'a> Supervisor<'a> {
             tenure: office.leadership.id().to_string(),
             keep_until: match self.config.at_least {
                 Duration::ZERO => tenure::Moment::ZERO,
-                span => BootClock.now().after(span),
+                span => office.since.after(span),
             },
         }
     }
 
-    /// Waits before the command is started again; `true` when it was waited in full and the office is still held.
-    async fn paused(&mut self, office: &Office, pause: Duration) -> Result<bool, Exit> {
+    /// Waits before the command is started again.
+    async fn paused(&mut self, office: &Office, pause: Duration) -> Pause {
         let sentence = format!("the command ended; starting it again in {}", crate::duration::shown(pause));
         self.report.tell("restarting", json!({ "in": pause.as_secs_f64() }), Tone::Plain, &sentence);
-        loop {
-            tokio::select! {
-                () = tokio::time::sleep(pause) => return Ok(true),
-                _ = office.leadership.ended() => return Ok(false),
-                (signal, _) = self.signals.next() => {
-                    if matches!(signal, Signal::TERM | Signal::INT | Signal::QUIT | Signal::HUP) {
-                        return Err(Exit::of_signal(signal.as_raw()));
-                    }
-                }
-            }
+        tokio::select! {
+            () = tokio::time::sleep(pause) => Pause::Over,
+            _ = office.leadership.ended() => Pause::Lost,
+            signal = wanted(&mut self.signals) => Pause::Wanted(signal),
         }
     }
 
@@ -236,7 +263,7 @@ impl<'a> Supervisor<'a> {
         let given_up = tokio::select! {
             given_up = office.give_up() => given_up,
             // The office is kept for its minimum; whoever does not want to wait for that leaves it to its lease.
-            () = wanted(&mut self.signals) => return Ok(Next::Leave(exit)),
+            _ = wanted(&mut self.signals) => return Ok(Next::Leave(exit)),
         };
         match given_up {
             Ok(()) => self.report.tell("resigned", json!({ "election": seat.as_str() }), Tone::Plain, ""),
@@ -245,7 +272,7 @@ impl<'a> Supervisor<'a> {
                 self.report.tell("unconfirmed", json!({ "message": message }), Tone::Warning, &message);
             }
         }
-        let again = self.config.on_exit == OnExit::Campaign && !ended.is_wanted;
+        let again = self.config.on_exit == OnExit::Campaign && ended.wanted.is_none();
         if again && matches!(ended.cause, Cause::Command(_) | Cause::Guardian) {
             return self.sat_out().await;
         }
@@ -273,7 +300,7 @@ impl<'a> Supervisor<'a> {
         }
         tokio::select! {
             () = tokio::time::sleep(self.config.durations.retry) => Ok(Next::Again),
-            () = wanted(&mut self.signals) => Err(Exit::of_signal(Signal::TERM.as_raw())),
+            signal = wanted(&mut self.signals) => Err(Exit::of_signal(signal.as_raw())),
         }
     }
 
@@ -283,7 +310,8 @@ impl<'a> Supervisor<'a> {
             Cause::NotStarted(exit) => exit.clone(),
             Cause::Leadership(ending) => Exit::new(Origin::LeadershipLost, format!("leadership ended: {ending}")),
             Cause::Guardian => Exit::new(Origin::Internal, "the guardian was killed, and so the command was ended"),
-            Cause::Delayed => Exit::new(Origin::Internal, "the command could not be started in time"),
+            // Somebody wanted it to end before it had begun.
+            Cause::Delayed => Exit::of_signal(ended.wanted.unwrap_or(Signal::TERM).as_raw()),
         }
     }
 }
@@ -348,8 +376,13 @@ async fn vanished(ward: &mut Option<Ward>) {
 }
 
 /// Resolves when somebody wants this process to end.
-async fn wanted(signals: &mut Signals) {
-    while !matches!(signals.next().await.0, Signal::TERM | Signal::INT | Signal::QUIT | Signal::HUP) {}
+async fn wanted(signals: &mut Signals) -> Signal {
+    loop {
+        let (signal, _) = signals.next().await;
+        if matches!(signal, Signal::TERM | Signal::INT | Signal::QUIT | Signal::HUP) {
+            return signal;
+        }
+    }
 }
 
 fn internal(what: &str, error: &io::Error) -> Exit {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::{Campaign, Candidate, Error, Event, Leadership, Seat, Tenure, first_free};
+use tenure::{BootClock, Campaign, Candidate, Clock, Error, Event, Leadership, Moment, Seat, Tenure, first_free};
 
 use super::config::Patience;
 use crate::exit::{Exit, Origin};
@@ -15,6 +15,7 @@ use crate::{duration, incumbent};
 pub(crate) struct Office {
     pub(crate) seat: Seat,
     pub(crate) leadership: Leadership,
+    pub(crate) since: Moment,
     hold: Hold,
 }
 
@@ -83,12 +84,17 @@ impl Office {
                 Err(_) => return Err(given_up(&campaign, candidate, span).await),
             },
         };
-        Ok(Office { seat: candidate.election().clone(), leadership, hold: Hold::Campaign(campaign) })
+        Ok(Office {
+            since: BootClock.now(),
+            seat: candidate.election().clone(),
+            leadership,
+            hold: Hold::Campaign(campaign),
+        })
     }
 
     fn of_tenure(candidate: &Candidate, tenure: Tenure) -> Office {
         let leadership = Leadership::clone(&tenure);
-        Office { seat: candidate.election().clone(), leadership, hold: Hold::Tenure(tenure) }
+        Office { since: BootClock.now(), seat: candidate.election().clone(), leadership, hold: Hold::Tenure(tenure) }
     }
 }
 

@@ -169,9 +169,7 @@ impl Ward {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(50));
         }
-        if let Some(cgroup) = &self.tree.cgroup {
-            cgroup.remove();
-        }
+        self.tree.tidy();
         status
     }
 

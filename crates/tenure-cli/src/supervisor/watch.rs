@@ -31,8 +31,8 @@ pub(crate) struct Ended {
     pub(crate) cause: Cause,
     /// Whether nothing of the tree is left; if something is, the office must not be given up.
     pub(crate) is_empty: bool,
-    /// Whether somebody wants this process to end, and not only the command.
-    pub(crate) is_wanted: bool,
+    /// The signal by which somebody wants this process to end, and not only the command.
+    pub(crate) wanted: Option<Signal>,
     pub(crate) ran_for: Duration,
 }
 
@@ -73,7 +73,7 @@ struct State {
     failed: Option<Cause>,
     ending: Option<Ending>,
     stop: Option<Stop>,
-    is_wanted: bool,
+    wanted: Option<Signal>,
     /// When to look after a command that may have died under a frozen guardian.
     look_at: Moment,
     /// What came before the command was there to hear it.
@@ -108,7 +108,9 @@ impl Watch<'_> {
                     News::Gone => {
                         let status = self.guardian_gone().await;
                         state.exited = state.exited.or(status);
-                        return Ok(self.over(state, begin, Some(Cause::Guardian), true));
+                        // Killed before there was anything to guard, it can be replaced.
+                        let cause = if state.started.is_none() { Cause::Delayed } else { Cause::Guardian };
+                        return Ok(self.over(state, begin, Some(cause), true));
                     }
                 },
                 event = self.events.next() => self.happened(event),
@@ -203,7 +205,7 @@ impl Watch<'_> {
 
     fn signalled(&mut self, state: &mut State, signal: Signal, reach: Reach) {
         if matches!(signal, Signal::TERM | Signal::INT | Signal::QUIT) {
-            state.is_wanted = true;
+            state.wanted = Some(signal);
         }
         if signal == Signal::CONT
             && let (Some(terminal), Some(command)) = (self.terminal, state.started)
@@ -290,10 +292,10 @@ impl Watch<'_> {
             terminal.take_back_from(command);
         }
         let by_key = |status: i32| {
-            let signal = status & 0x7f;
-            self.terminal.is_some() && (signal == Signal::INT.as_raw() || signal == Signal::QUIT.as_raw())
+            let keys = [Signal::INT, Signal::QUIT].into_iter().find(|key| key.as_raw() == status & 0x7f);
+            keys.filter(|_| self.terminal.is_some())
         };
-        let is_wanted = state.is_wanted || state.exited.is_some_and(by_key);
+        let wanted = state.wanted.or_else(|| state.exited.and_then(by_key));
         // Once stopping was ordered because leadership ended, that is the reason, however the command took it.
         let cause = match (state.failed, state.ending, state.exited, otherwise) {
             (_, Some(ending), ..) => Cause::Leadership(ending),
@@ -312,7 +314,7 @@ impl Watch<'_> {
             let sentence = format!("the command was ended by {}", signals::name(status & 0x7f));
             self.report.tell("killed", json!({ "signal": status & 0x7f }), Tone::Plain, &sentence);
         }
-        Ended { cause, is_empty, is_wanted, ran_for: BootClock.now().since(begin) }
+        Ended { cause, is_empty, wanted, ran_for: BootClock.now().since(begin) }
     }
 }
 

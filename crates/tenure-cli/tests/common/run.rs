@@ -55,6 +55,11 @@ impl Run {
         children(self.pid()).into_iter().find(|pid| role(*pid).as_deref() == Some("__guardian"))
     }
 
+    /// The child of a process.
+    pub(crate) fn below(&self, pid: Pid) -> Option<Pid> {
+        children(pid).first().copied()
+    }
+
     /// The command under a guardian, if it runs.
     pub(crate) fn command_of(&self, guardian: Pid, scene: &Scene) -> Option<Pid> {
         let commands = scene.left_running();

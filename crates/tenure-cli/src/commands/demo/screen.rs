@@ -128,11 +128,8 @@ fn row(candidate: &Candidate, is_leader: bool) -> String {
 fn keys() -> Receiver<u8> {
     let (sender, keys) = channel();
     thread::spawn(move || {
-        for key in io::stdin().bytes().map_while(Result::ok) {
-            if sender.send(key).is_err() {
-                return;
-            }
-        }
+        let mut key = [0];
+        while io::stdin().read_exact(&mut key).is_ok() && sender.send(key[0]).is_ok() {}
     });
     keys
 }
