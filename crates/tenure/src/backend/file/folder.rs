@@ -203,6 +203,11 @@ impl Checked {
         self.stat.st_size as usize
     }
 
+    /// Its number in the file system.
+    pub(super) fn inode(&self) -> u64 {
+        self.stat.st_ino
+    }
+
     /// What changes with every write, whoever makes it: which file it is, and when it was changed by the kernel's own clock.
     pub(super) fn changed(&self) -> Result<String, Error> {
         let stat = fstat(&self.file).map_err(|error| storage(&self.path, "looked at", error))?;

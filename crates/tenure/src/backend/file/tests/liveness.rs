@@ -62,6 +62,18 @@ async fn a_liveness_file_that_is_missing_or_tampered_with_proves_nothing() {
 }
 
 #[tokio::test]
+async fn a_copy_of_a_liveness_file_proves_nothing() {
+    // A directory that is restored from a backup, or swapped for a copy of it, while its holder leads: nobody ever locked the copy.
+    let rig = Rig::new();
+    let bid = Candidate::new("a", 1).work_ends().bid(1);
+    rig.wins(&bid).await;
+    let (path, copy) = (rig.file(&alive(&bid)), rig.file("copy"));
+    fs::copy(&path, &copy).unwrap();
+    fs::rename(&copy, &path).unwrap();
+    assert_eq!(expiry(&rig).await, Expiry::Observe { recorded: LEASE });
+}
+
+#[tokio::test]
 async fn liveness_files_go_with_their_tenures() {
     let rig = Rig::new();
     let (one, two) = (Candidate::new("a", 1).work_ends(), Candidate::new("b", 2).work_ends());
