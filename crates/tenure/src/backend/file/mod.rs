@@ -165,10 +165,12 @@ impl FileBackend {
         let given = directory.as_ref();
         let path: PathBuf = std::path::absolute(given).map_err(|error| storage(given, "found", error))?;
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&path);
-        if let Err(error) = made.or_else(|error| if path.is_dir() { Ok(()) } else { Err(error) }) {
-            return Err(storage(&path, "made", error));
-        }
-        let folder = Folder::open(&path)?;
+        let folder = match made {
+            // What is there already, and whether it can be used, is seen when it is opened.
+            Ok(()) => Folder::open(&path)?,
+            Err(_) if std::fs::symlink_metadata(&path).is_ok() => Folder::open(&path)?,
+            Err(error) => return Err(storage(&path, "made", error)),
+        };
         let locality = Locality::of(folder.fd()).map_err(|error| storage(&path, "looked at", error))?;
         Ok(FileBackend {
             path: path.into(),
