@@ -113,7 +113,8 @@ impl Notices {
     fn begin() -> Result<Arc<Self>, Error> {
         let instance = inotify::init(CreateFlags::CLOEXEC).map_err(|error| {
             // The kernel has one answer for both limits.
-            let message = "changes of files cannot be watched; raise fs.inotify.max_user_instances, or the limit on open files";
+            let message =
+                "changes of files cannot be watched; raise fs.inotify.max_user_instances, or the limit on open files";
             Error::new(ErrorKind::Unavailable, message).because(std::io::Error::from(error))
         })?;
         let notices = Arc::new(Notices { instance, directories: Mutex::default() });
