@@ -603,3 +603,18 @@ async fn the_patience_for_several_offices_counts_once() {
     let took = tenure::Clock::now(&world.clock).since(begin);
     assert!(took < SECOND * 25, "{took:?}");
 }
+
+#[tokio::test]
+async fn a_backend_that_no_campaign_uses_any_more_is_let_go_of() {
+    let world = World::new();
+    let (first, client) = world.candidate("pod-1");
+    let (kept, _client) = world.candidate("pod-2");
+    let idle = Arc::downgrade(&client);
+    first.build().unwrap().campaign().await.unwrap().resign().await.unwrap();
+    drop((first, client));
+    // It is looked for whenever another campaign begins.
+    eventually("nobody keeps it", || {
+        drop(kept.build().unwrap().start().unwrap());
+        idle.upgrade().is_none()
+    });
+}

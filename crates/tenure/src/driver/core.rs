@@ -197,6 +197,11 @@ impl<T> Core<T> {
         self.loads.contains_key(&backend)
     }
 
+    /// Whether this backend has campaigns.
+    pub fn has_campaigns(&self, backend: BackendKey) -> bool {
+        self.loads.get(&backend).is_some_and(|load| load.campaigns > 0)
+    }
+
     /// When time must pass next; a moment in the past after more was due than is done at once.
     pub fn next_wake(&self) -> Moment {
         self.timers.next()

@@ -1,6 +1,6 @@
 //! The thin asynchronous loop around the core: it makes the calls, keeps the watches and reads the clock.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -156,6 +156,8 @@ struct Shell {
     watches: HashMap<Key, AbortHandle>,
     backends: HashMap<BackendKey, Arc<dyn Backend>>,
     addresses: HashMap<usize, BackendKey>,
+    /// Those of which a campaign has finished: perhaps nobody uses them any more.
+    perhaps_idle: HashSet<BackendKey>,
     next_backend: BackendKey,
     pending: VecDeque<Happening>,
 }
@@ -174,6 +176,7 @@ impl Shell {
             watches: HashMap::new(),
             backends: HashMap::new(),
             addresses: HashMap::new(),
+            perhaps_idle: HashSet::new(),
             next_backend: 0,
             pending: VecDeque::new(),
         }
@@ -279,13 +282,16 @@ impl Shell {
     }
 
     fn backend_key(&mut self, backend: &Arc<dyn Backend>) -> BackendKey {
-        let address = Arc::as_ptr(backend) as *const () as usize;
-        let idle: Vec<_> = self.backends.keys().copied().filter(|key| !self.core.uses(*key)).collect();
-        for key in idle {
-            self.backends.remove(&key);
-            self.addresses.retain(|_, known| *known != key);
-        }
-        *self.addresses.entry(address).or_insert_with(|| {
+        // Not all are looked at: each of very many elections may have a backend of its own.
+        self.perhaps_idle.retain(|key| {
+            let used = self.core.uses(*key);
+            if !used && let Some(idle) = self.backends.remove(key) {
+                self.addresses.remove(&address(&idle));
+            }
+            // One with calls that were never answered is looked at again; one with campaigns, when the next of them finishes.
+            used && !self.core.has_campaigns(*key)
+        });
+        *self.addresses.entry(address(backend)).or_insert_with(|| {
             self.next_backend += 1;
             self.next_backend
         })
@@ -446,6 +452,7 @@ impl Shell {
             Action::Finish(finish) => {
                 published.finished(finish);
                 self.watch(key, None);
+                self.perhaps_idle.extend(self.core.backend(key));
                 self.core.remove(key);
             }
             Action::Call { .. }
@@ -486,6 +493,11 @@ impl Shell {
             }
         }
     }
+}
+
+/// What tells one backend from another while it is kept.
+fn address(backend: &Arc<dyn Backend>) -> usize {
+    Arc::as_ptr(backend) as *const () as usize
 }
 
 /// Waits for the next timer. It is polled last, so whenever it has to wait there is nothing else to do.

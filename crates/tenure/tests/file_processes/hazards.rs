@@ -230,6 +230,27 @@ pub(crate) fn a_full_disk_loses_nothing() {
     disk.probe.assert_ok("withdraw", "withdrawn");
 }
 
+pub(crate) fn a_record_that_finds_no_room_to_grow_leaves_the_one_before_it() {
+    // SEEDS 56: the bar is longer than the record that it replaces, and needs another kilobyte.
+    let scratch = Scratch::default();
+    let backend = FileBackend::new(scratch.path()).expect("a directory");
+    let lease = scratch.lease(&seat());
+    let length = |file: &Path| std::fs::read_to_string(file).expect("it is there").trim_end().len();
+    let long = |quotes: usize| bid(&"\"".repeat(quotes), TenureId::new(1, 1), LEASE, None, false);
+    wins(&backend, &long(1));
+    let ours = long(1 + (1010 - length(&lease)) / 4);
+    std::fs::remove_file(&lease).expect("it is there");
+    let grant = wins(&backend, &ours);
+    assert!((990..1024).contains(&length(&lease)), "{}", length(&lease));
+    let mut command = Command::new("prlimit");
+    command.arg("--fsize=1024").arg("--").arg(std::env::current_exe().expect("a file"));
+    let mut limited = Process::run(command, "step", &[("DIRECTORY", text(scratch.path())), ("OPERATION", "evict")]);
+    limited.expect("ready");
+    limited.tell("go");
+    assert_eq!(limited.line(), None, "the kernel kills it");
+    wait(backend.renew(&ours, &grant.version, attempt())).expect("nothing is lost");
+}
+
 pub(crate) fn a_file_system_that_is_not_known_is_only_best_effort() {
     // SAFETY, Security: others are downgraded to observation; their numbers are no tokens.
     let scratch = Scratch::default();

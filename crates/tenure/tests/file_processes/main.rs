@@ -57,6 +57,7 @@ fn main() {
         hazards::an_unreadable_file_or_directory_is_an_error needs root();
         hazards::a_read_only_file_system_is_an_error needs disks();
         hazards::a_full_disk_loses_nothing needs disks();
+        hazards::a_record_that_finds_no_room_to_grow_leaves_the_one_before_it needs disks();
         hazards::a_file_system_that_is_not_known_is_only_best_effort needs disks();
         hazards::a_disk_that_is_mounted_over_the_directory_is_noticed needs disks();
         hazards::a_disk_that_was_unmounted_ends_its_watches needs disks();

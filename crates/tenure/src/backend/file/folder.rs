@@ -203,6 +203,11 @@ impl Checked {
         self.stat.st_size as usize
     }
 
+    /// Its number in the file system.
+    pub(super) fn inode(&self) -> u64 {
+        self.stat.st_ino
+    }
+
     /// What changes with every write, whoever makes it: which file it is, and when it was changed by the kernel's own clock.
     pub(super) fn changed(&self) -> Result<String, Error> {
         let stat = fstat(&self.file).map_err(|error| storage(&self.path, "looked at", error))?;
@@ -231,8 +236,14 @@ impl Checked {
         Ok(bytes)
     }
 
-    /// Writes in place, in one call where the kernel takes it in one.
+    /// Writes in place, in one call where the kernel takes it in one. A file that has to grow grows first, by blanks: where there is no room
+    /// (a limit on file sizes, a quota), a half of what is new must not stand over the whole of what was there.
     pub(super) fn put(&self, bytes: &[u8], at: u64) -> Result<(), Error> {
+        let (length, end) = (self.length() as u64, at + bytes.len() as u64);
+        if at < length && length < end {
+            let blanks = vec![b' '; (end - length) as usize];
+            self.file.write_all_at(&blanks, length).map_err(|error| storage(&self.path, "written", error))?;
+        }
         self.file.write_all_at(bytes, at).map_err(|error| storage(&self.path, "written", error))
     }
 

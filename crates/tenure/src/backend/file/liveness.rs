@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::folder::{Folder, Opening};
+use super::folder::{Checked, Folder, Opening};
 use super::names::Names;
 use crate::backend::TenureId;
 use crate::mutant::{Mutant, planted};
@@ -46,7 +46,7 @@ impl Locks {
                 return Err(Error::unavailable(format!("the liveness file {}: {busy}", path.display())));
             }
         };
-        checked.put(tenure.to_string().as_bytes(), 0)?;
+        checked.put(mark(tenure, &checked).as_bytes(), 0)?;
         if planted(Mutant::FileLivenessUnlocked) {
             let _ = flock(checked.file(), FlockOperation::Unlock);
         }
@@ -91,6 +91,12 @@ impl Locks {
     }
 }
 
+/// What a liveness file says: whose it is, and which file its holder locked. A copy of it (a directory that was restored or swapped while
+/// its holder leads) is another file, which nobody ever locked; and while the holder has its own open, no other can have that number.
+fn mark(tenure: TenureId, file: &Checked) -> String {
+    format!("{tenure} {}", file.inode())
+}
+
 /// Whether the holder of this tenure's liveness lock still lives. The lock is tried and given back at once, shared, so that two who try do not
 /// take each other for the holder.
 pub(super) fn look(folder: &Folder, seat: &Seat, tenure: TenureId) -> Life {
@@ -98,7 +104,8 @@ pub(super) fn look(folder: &Folder, seat: &Seat, tenure: TenureId) -> Life {
     let Ok(Some(checked)) = folder.read(&Names::of(seat).liveness(tenure)) else {
         return missing;
     };
-    if checked.content(64).ok().as_deref() != Some(tenure.to_string().as_bytes()) {
+    let marked = mark(tenure, &checked);
+    if checked.content(marked.len() + 1).ok().as_deref() != Some(marked.as_bytes()) {
         return Life::Unknown;
     }
     match flock(checked.file(), FlockOperation::NonBlockingLockShared) {

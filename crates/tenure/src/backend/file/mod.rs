@@ -48,7 +48,7 @@
 //!   record says that work ends with the holder's liveness lock and that lock is free, after the time that the *record* names, from the
 //!   sight of the free lock.
 //! - A liveness lock is free only when every process that had a descriptor of it is gone or closed it. A file that is missing, or that does not
-//!   carry the tenure id, proves nothing.
+//!   carry the tenure id and its own inode number (a copy), proves nothing.
 //! - A renewal needs the exact version and the tenure, a withdrawal the tenure alone; neither makes a record.
 //! - A foreign peer takes a record whose `renewTime` plus `leaseDuration` has passed by the wall clock, whoever holds it, and drops every field
 //!   but its own three. The next token then comes from the side copy and the clock.
@@ -165,10 +165,12 @@ impl FileBackend {
         let given = directory.as_ref();
         let path: PathBuf = std::path::absolute(given).map_err(|error| storage(given, "found", error))?;
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&path);
-        if let Err(error) = made.or_else(|error| if path.is_dir() { Ok(()) } else { Err(error) }) {
-            return Err(storage(&path, "made", error));
-        }
-        let folder = Folder::open(&path)?;
+        let folder = match made {
+            // What is there already, and whether it can be used, is seen when it is opened.
+            Ok(()) => Folder::open(&path)?,
+            Err(_) if std::fs::symlink_metadata(&path).is_ok() => Folder::open(&path)?,
+            Err(error) => return Err(storage(&path, "made", error)),
+        };
         let locality = Locality::of(folder.fd()).map_err(|error| storage(&path, "looked at", error))?;
         Ok(FileBackend {
             path: path.into(),

@@ -112,7 +112,9 @@ impl Notices {
 
     fn begin() -> Result<Arc<Self>, Error> {
         let instance = inotify::init(CreateFlags::CLOEXEC).map_err(|error| {
-            let message = "changes of files cannot be watched; raise fs.inotify.max_user_instances";
+            // The kernel has one answer for both limits.
+            let message =
+                "changes of files cannot be watched; raise fs.inotify.max_user_instances, or the limit on open files";
             Error::new(ErrorKind::Unavailable, message).because(std::io::Error::from(error))
         })?;
         let notices = Arc::new(Notices { instance, directories: Mutex::default() });
@@ -132,6 +134,11 @@ impl Notices {
         let mut directories = self.directories();
         let wd = inotify::add_watch(&self.instance, directory, Self::WANTED).map_err(|error| match error {
             Errno::NOENT => gone(directory),
+            // It is not the disk that is full.
+            Errno::NOSPC => {
+                let message = format!("{} cannot be watched; raise fs.inotify.max_user_watches", directory.display());
+                Error::new(ErrorKind::Unavailable, message).because(std::io::Error::from(error))
+            }
             error => storage(directory, "watched", error),
         })?;
         let bell = Arc::new(Bell::default());

@@ -261,7 +261,9 @@ impl Office<'_> {
         let clock = if planted(Mutant::FileTokenWithoutClock) { 0 } else { micros(wall_clock()) };
         let token = if planted(Mutant::FileTokenKept) { last.max(1) } else { last.saturating_add(1).max(clock) };
         let declared = bid.work_ends_with_process() || planted(Mutant::FileWorkEndAssumed);
-        let within = (declared && self.locality == Locality::Local).then(|| self.options.work.within());
+        // Nobody waits longer than the lease, so no more is written: not every duration can be read back.
+        let within =
+            (declared && self.locality == Locality::Local).then(|| self.options.work.within().min(bid.lease()));
         Ok(Record::taken_by(bid, token, within))
     }
 

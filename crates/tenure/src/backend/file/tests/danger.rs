@@ -1,5 +1,5 @@
 //! Lease files that are not what they should be: a clear error each, and nothing lost. Those that need another user or a disk of
-//! their own are in `tests/file_hazards.rs`.
+//! their own are in `tests/file_processes/hazards.rs`.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -196,8 +196,18 @@ async fn a_directory_in_which_anybody_may_replace_files_is_refused() {
     assert!(error.to_string().contains("chmod o-w"), "{error}");
     fs::set_permissions(&rig.path, fs::Permissions::from_mode(0o1777)).unwrap();
     rig.renews(&bid, &grant.version).await;
-    let not_a_directory = rig.lease();
-    assert!(FileBackend::new(&not_a_directory).is_err());
+}
+
+#[tokio::test]
+async fn what_is_not_a_directory_is_named_as_such() {
+    let (rig, ..) = held().await;
+    let error = FileBackend::new(rig.lease()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidConfig, "{error}");
+    assert!(error.to_string().contains("is not a directory"), "{error}");
+    symlink(rig.file("nowhere"), rig.file("dangling")).unwrap();
+    let error = FileBackend::new(rig.file("dangling")).unwrap_err();
+    assert!(error.to_string().contains("is not there"), "{error}");
+    assert!(!rig.file("nowhere").exists());
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Liveness locks, within one process. What becomes of them when a process dies is shown in `tests/file_processes.rs`.
+//! Liveness locks, within one process. What becomes of them when a process dies is shown in `tests/file_processes/death.rs`.
 
 use super::*;
 use crate::backend::Expiry;
@@ -62,6 +62,18 @@ async fn a_liveness_file_that_is_missing_or_tampered_with_proves_nothing() {
 }
 
 #[tokio::test]
+async fn a_copy_of_a_liveness_file_proves_nothing() {
+    // A directory that is restored from a backup, or swapped for a copy of it, while its holder leads: nobody ever locked the copy.
+    let rig = Rig::new();
+    let bid = Candidate::new("a", 1).work_ends().bid(1);
+    rig.wins(&bid).await;
+    let (path, copy) = (rig.file(&alive(&bid)), rig.file("copy"));
+    fs::copy(&path, &copy).unwrap();
+    fs::rename(&copy, &path).unwrap();
+    assert_eq!(expiry(&rig).await, Expiry::Observe { recorded: LEASE });
+}
+
+#[tokio::test]
 async fn liveness_files_go_with_their_tenures() {
     let rig = Rig::new();
     let (one, two) = (Candidate::new("a", 1).work_ends(), Candidate::new("b", 2).work_ends());
@@ -87,10 +99,14 @@ async fn whoever_wins_lets_go_of_what_its_process_held_before() {
 
 #[tokio::test]
 async fn a_dead_holder_is_never_waited_for_longer_than_its_lease() {
-    let rig = Rig::with(|backend| backend.work_ends(WorkEnds::WithTree { within: Duration::from_secs(3600) }));
-    rig.wins(&Candidate::new("a", 1).work_ends().bid(1)).await;
-    rig.backend.locks.forget_all();
-    assert_eq!(expiry(&rig).await, Expiry::Dead { after: LEASE });
+    for within in [Duration::from_secs(3600), Duration::MAX] {
+        let rig = Rig::with(|backend| backend.work_ends(WorkEnds::WithTree { within }));
+        let bid = Candidate::new("a", 1).work_ends().bid(1);
+        let grant = rig.wins(&bid).await;
+        rig.renews(&bid, &grant.version).await;
+        rig.backend.locks.forget_all();
+        assert_eq!(expiry(&rig).await, Expiry::Dead { after: LEASE });
+    }
 }
 
 #[tokio::test]
