@@ -38,7 +38,7 @@ pub(super) async fn begin(backend: &FileBackend, seat: &Seat) -> Result<Watch, E
 }
 
 impl Watching {
-    /// The kernel tells that a file was closed a moment before it frees the lock: it is tried again, ever less often, for two seconds.
+    /// The kernel tells that a file was closed a moment before it frees the lock: it is tried again, ever less often, for one second.
     const SHORTEST_PAUSE: Duration = Duration::from_micros(500);
     const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
