@@ -53,6 +53,8 @@
 #![forbid(unsafe_code)]
 
 pub mod adapter;
+#[cfg(test)]
+mod arbitrary;
 pub mod backend;
 mod backoff;
 pub mod blocking;
