@@ -86,6 +86,7 @@ mutants! {
     PolledWithoutClock, "polled-without-clock", "SAFETY 5: the clock is read at every poll of guarded work", "guarded_work_takes_no_step_after_the_deadline";
     ShortOfficeVouches, "short-office-vouches", "SAFETY 14: a release vouches only by the time its tenure was in office", "a_release_after_a_short_time_in_office_vouches_for_nobody_before";
     FenceOpen, "fence-open", "SAFETY 19: the fence refuses a lower token", "a_former_leader_is_refused_once_its_successor_has_been_there";
+    FenceTornBelieved, "fence-torn-believed", "SAFETY 19: a number that was never raised to shuts nobody out", "a_raise_that_was_cut_off_anywhere_tells_of_the_old_token_or_the_new_one";
     PromiseIgnored, "promise-ignored", "SAFETY 20: requiring more than is promised fails closed", "more_than_the_backend_promises_cannot_be_required";
     CloseRacesAcquire, "close-races-acquire", "SEEDS 22: an acquire that races close leaves nothing live", "an_acquire_that_races_close_leaves_nothing_live";
     OrphanHeart, "orphan-heart", "SAFETY 21: a session that carries nothing is left to expire", "a_session_on_which_nobody_depends_is_left_to_expire";
