@@ -39,3 +39,59 @@ pub(crate) fn spans() -> impl Strategy<Value = Duration> {
         ]),
     ]
 }
+
+/// Something done to bytes that were right.
+#[derive(Clone, Debug)]
+pub(crate) enum Damage {
+    Flip {
+        at: prop::sample::Index,
+        bit: u8,
+    },
+    Cut {
+        at: prop::sample::Index,
+    },
+    Drop {
+        at: prop::sample::Index,
+        length: usize,
+    },
+    Put {
+        at: prop::sample::Index,
+        bytes: Vec<u8>,
+    },
+    /// What a sector that was never written reads as, or a text that was blanked.
+    Fill {
+        at: prop::sample::Index,
+        length: usize,
+        with: u8,
+    },
+}
+
+impl Damage {
+    pub(crate) fn any() -> impl Strategy<Value = Damage> {
+        let at = any::<prop::sample::Index>;
+        let with = prop::sample::select(vec![0, b' ', b'0', b'"', 0xff]);
+        prop_oneof![
+            (at(), 0..8_u8).prop_map(|(at, bit)| Damage::Flip { at, bit }),
+            at().prop_map(|at| Damage::Cut { at }),
+            (at(), 1..40_usize).prop_map(|(at, length)| Damage::Drop { at, length }),
+            (at(), prop::collection::vec(any::<u8>(), 1..4)).prop_map(|(at, bytes)| Damage::Put { at, bytes }),
+            (at(), 1..600_usize, with).prop_map(|(at, length, with)| Damage::Fill { at, length, with }),
+        ]
+    }
+
+    pub(crate) fn done_to(&self, bytes: &mut Vec<u8>) {
+        if bytes.is_empty() {
+            return;
+        }
+        let size = bytes.len();
+        match self {
+            Damage::Flip { at, bit } => bytes[at.index(size)] ^= 1 << bit,
+            Damage::Cut { at } => bytes.truncate(at.index(size)),
+            Damage::Drop { at, length } => drop(bytes.drain(at.index(size)..(at.index(size) + length).min(size))),
+            Damage::Put { at, bytes: new } => drop(bytes.splice(at.index(size)..at.index(size), new.iter().copied())),
+            Damage::Fill { at, length, with } => {
+                bytes[at.index(size)..].iter_mut().take(*length).for_each(|b| *b = *with)
+            }
+        }
+    }
+}

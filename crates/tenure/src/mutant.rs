@@ -148,6 +148,7 @@ mutants! {
     FileTokenNotSynced, "file-token-not-synced", "SAFETY 18: a token is on disk before it is used", "a_token_is_on_disk_before_it_stands_in_the_lease_file";
     FileSealIgnored, "file-seal-ignored", "SAFETY 11: a tenure id that a foreign program kept is not its own", "a_program_that_keeps_our_fields_and_writes_its_own_is_still_foreign";
     FileCorruptIsFree, "file-corrupt-is-free", "SEEDS 56: corruption is a clear error", "a_corrupt_truncated_or_empty_file_is_an_error_and_not_a_free_office";
+    FileLostHolderIsFree, "file-lost-holder-is-free", "SEEDS 56: a field that was lost frees no office", "a_record_that_lost_its_holder_is_no_free_office";
     FileMendedAnytime, "file-mended-anytime", "SEEDS 56: only a restart of the machine tears a file of ours", "a_lease_file_torn_by_a_power_failure_is_mended_from_its_side_copy";
     FileFollowsLinks, "file-follows-links", "SAFETY security: no link is followed", "a_link_is_not_followed_and_a_second_name_not_shared";
     FileForeignOwnerTaken, "file-foreign-owner-taken", "SAFETY security: the owner is checked", "a_file_of_another_user_is_refused";
