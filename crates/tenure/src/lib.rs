@@ -69,6 +69,9 @@ mod elections;
 mod error;
 mod event;
 mod fence;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod incumbent;
 mod listener;
 pub mod machine;
