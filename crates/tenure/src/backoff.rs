@@ -5,8 +5,8 @@ use std::time::Duration;
 
 /// How long to wait after the n-th attempt in a row that did not win.
 ///
-/// The count starts again with every win, every wait is jittered by a factor between 0.5 and 1.5, and none is longer than the ceiling
-/// (SEEDS 39). It paces *polling*: where a store pushes vacancies, a candidate stands at once when the office falls vacant.
+/// The count starts again with every win, no wait is longer than the ceiling, and every wait is then jittered by a factor between 0.5 and
+/// 1.5 (SEEDS 39). It paces *polling*: where a store pushes vacancies, a candidate stands at once when the office falls vacant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Backoff(Kind);
 
@@ -31,7 +31,7 @@ impl Backoff {
         Backoff(Kind::Exponential { first, ceiling })
     }
 
-    /// Any policy, written out: the n-th wait is the n-th entry, and the last entry is the ceiling. An empty table waits the floor.
+    /// Any policy, written out: the n-th wait is the n-th entry, and the last entry is every wait after it. An empty table waits the floor.
     pub fn table(waits: impl Into<Arc<[Duration]>>) -> Self {
         Backoff(Kind::Table(waits.into()))
     }
@@ -41,7 +41,7 @@ impl Backoff {
         match &self.0 {
             Kind::Constant(wait) => *wait,
             Kind::Exponential { ceiling, .. } => *ceiling,
-            Kind::Table(waits) => waits.last().copied().unwrap_or(Self::FLOOR),
+            Kind::Table(waits) => waits.iter().max().copied().unwrap_or(Self::FLOOR),
         }
     }
 
@@ -50,17 +50,29 @@ impl Backoff {
         let nth = failures.saturating_sub(1);
         let plain = match &self.0 {
             Kind::Constant(wait) => *wait,
-            Kind::Exponential { first, ceiling } => first.saturating_mul(1u32 << nth.min(31)).min(*ceiling),
+            Kind::Exponential { first, ceiling } => doubled(*first, nth).min(*ceiling),
             Kind::Table(waits) => waits.get(nth as usize).or(waits.last()).copied().unwrap_or(Self::FLOOR),
         };
         jittered(plain, random).max(Self::FLOOR)
     }
 }
 
+/// `span` times two, so many times.
+fn doubled(span: Duration, times: u32) -> Duration {
+    // Doubled so often, a nanosecond is longer than any duration.
+    const ENOUGH: u32 = 94;
+    (0..times.min(ENOUGH)).fold(span, |span, _| span.saturating_mul(2))
+}
+
 /// `span` times a factor from 0.5 up to 1.5.
 fn jittered(span: Duration, random: u64) -> Duration {
-    let nanos = span.as_nanos() as u64;
-    Duration::from_nanos(nanos / 2 + fraction(nanos, random))
+    let nanos = nanos(span);
+    Duration::from_nanos((nanos / 2).saturating_add(fraction(nanos, random)))
+}
+
+/// All the nanoseconds of `span` that 64 bits can count: an absurd span stays a long one.
+pub(crate) fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A part of `whole` between nothing and all of it, as `random` says.
@@ -70,7 +82,10 @@ pub(crate) fn fraction(whole: u64, random: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::arbitrary::{numbers, runs, spans};
 
     const SECOND: Duration = Duration::from_secs(1);
     /// The word that jitters by a factor of 1.
@@ -103,6 +118,57 @@ mod tests {
             [Backoff::constant(Duration::ZERO), Backoff::table([]), Backoff::exponential(Duration::ZERO, SECOND)]
         {
             assert!(zero.wait(1, 0) >= Backoff::FLOOR);
+        }
+    }
+
+    /// Every wait lies between half of `plain` and one and a half times it, and never below the floor.
+    fn stays_near(backoff: &Backoff, plain: Duration, failures: u32, random: u64) -> Result<(), TestCaseError> {
+        // Nobody waits five hundred years; what is longer only must not become short.
+        let plain = plain.min(Duration::from_nanos(u64::MAX));
+        let wait = backoff.wait(failures, random);
+        prop_assert!(wait >= Backoff::FLOOR && wait >= plain / 2, "{wait:?} of {plain:?}");
+        prop_assert!(wait <= (plain + plain / 2).max(Backoff::FLOOR), "{wait:?} of {plain:?}");
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(runs(2000))]
+
+        #[test]
+        fn a_constant_wait_is_near_its_span_whatever_that_is(span in spans(), failures in any::<u32>(), random in numbers()) {
+            stays_near(&Backoff::constant(span), span, failures, random)?;
+        }
+
+        #[test]
+        fn an_exponential_wait_doubles_up_to_its_ceiling(
+            first in spans(), ceiling in spans(), failures in prop_oneof![1..120_u32, any::<u32>()], random in numbers(),
+        ) {
+            let backoff = Backoff::exponential(first, ceiling);
+            let doublings = failures.saturating_sub(1).min(127);
+            // 94 bits hold every duration.
+            let plain = first.as_nanos().saturating_mul(1 << doublings).min(ceiling.as_nanos());
+            let plain = Duration::new((plain / 1_000_000_000) as u64, (plain % 1_000_000_000) as u32);
+            stays_near(&backoff, plain, failures, random)?;
+            prop_assert_eq!(backoff.ceiling(), ceiling);
+            prop_assert!(backoff.wait(failures, random) <= backoff.wait(failures.saturating_add(1), random));
+        }
+
+        #[test]
+        fn a_table_is_followed_to_its_end_and_its_ceiling_is_its_longest_wait(
+            waits in prop::collection::vec(spans(), 0..6), failures in prop_oneof![0..8_u32, any::<u32>()], random in numbers(),
+        ) {
+            let backoff = Backoff::table(waits.clone());
+            let nth = (failures.max(1) as usize - 1).min(waits.len().saturating_sub(1));
+            let plain = waits.get(nth).copied().unwrap_or(Backoff::FLOOR);
+            stays_near(&backoff, plain, failures, random)?;
+            prop_assert!(plain <= backoff.ceiling());
+        }
+
+        #[test]
+        fn a_fraction_is_a_part_of_the_whole(whole in numbers(), random in numbers()) {
+            prop_assert!(fraction(whole, random) <= whole);
+            prop_assert!(fraction(whole, random) <= fraction(whole, u64::MAX));
+            prop_assert_eq!(fraction(whole, 0), 0);
         }
     }
 }

@@ -111,19 +111,25 @@ fn locked<T>(path: &Path, file: &mut File, act: impl FnOnce(&mut File) -> Result
     result
 }
 
-/// Two lines of twenty digits, written one after the other: a crash in the middle of one leaves the other whole, and the higher counts.
-const SLOT: usize = 21;
+/// Two lines, written one after the other: a crash in the middle of one leaves the other whole, and the higher counts. Each has its token twice,
+/// or a line that was cut off while it was written over another could say a number that is above both.
+const LINE: usize = 42;
 
 fn read(path: &Path, file: &mut File) -> Result<Option<FencingToken>, Error> {
     let mut text = Vec::new();
     file.seek(SeekFrom::Start(0))
         .and_then(|_| file.take(1024).read_to_end(&mut text))
         .map_err(|error| storage(path, error))?;
+    highest(path, &text)
+}
+
+/// The highest token that a fence's file tells of; `None` only of a file in which nothing was ever written.
+pub(crate) fn highest(path: &Path, text: &[u8]) -> Result<Option<FencingToken>, Error> {
     if text.is_empty() {
         return Ok(None);
     }
-    let slots = text.chunks(SLOT).take(2).map(parse);
-    slots.max().flatten().map(Some).ok_or_else(|| {
+    let lines = text.chunks(LINE).take(2).map(parse);
+    lines.max().flatten().map(Some).ok_or_else(|| {
         let message = format!(
             "{} is not a fence: it holds no token. Restore it, or remove it if nothing was ever guarded by it",
             path.display()
@@ -132,20 +138,24 @@ fn read(path: &Path, file: &mut File) -> Result<Option<FencingToken>, Error> {
     })
 }
 
-fn parse(slot: &[u8]) -> Option<FencingToken> {
-    let digits = slot.strip_suffix(b"\n").filter(|digits| digits.len() == SLOT - 1)?;
-    std::str::from_utf8(digits).ok()?.parse().ok()
+fn parse(line: &[u8]) -> Option<FencingToken> {
+    let (token, again) = str::from_utf8(line.strip_suffix(b"\n")?).ok()?.split_once(' ')?;
+    (token.len() == 20 && (token == again || planted(Mutant::FenceTornBelieved))).then(|| token.parse().ok()).flatten()
 }
 
 fn write(path: &Path, file: &mut File, token: FencingToken) -> Result<(), Error> {
-    let line = format!("{:020}\n", token.get());
-    for slot in 0..2u64 {
-        file.seek(SeekFrom::Start(slot * SLOT as u64))
+    let line = line(token);
+    for place in [0, LINE as u64] {
+        file.seek(SeekFrom::Start(place))
             .and_then(|_| file.write_all(line.as_bytes()))
             .and_then(|()| file.sync_data())
             .map_err(|error| storage(path, error))?;
     }
     Ok(())
+}
+
+fn line(token: FencingToken) -> String {
+    format!("{token:020} {token:020}\n")
 }
 
 fn storage(path: &Path, error: std::io::Error) -> Error {
@@ -154,7 +164,10 @@ fn storage(path: &Path, error: std::io::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::arbitrary::{numbers, runs};
 
     fn token(number: u64) -> FencingToken {
         FencingToken::new(number).unwrap()
@@ -197,9 +210,9 @@ mod tests {
     fn a_write_that_was_cut_off_loses_no_token() {
         let path = scratch("fence");
         Fence::in_file(&path).unwrap().raise(token(41)).unwrap();
-        // A crash in the middle of the first slot.
+        // A crash in the middle of the first line.
         let whole = std::fs::read(&path).unwrap();
-        let torn = [&b"000000000000"[..], &[0; 9], &whole[SLOT..]].concat();
+        let torn = [&b"000000000000"[..], &[0; 30], &whole[LINE..]].concat();
         std::fs::write(&path, torn).unwrap();
         assert_eq!(Fence::in_file(&path).unwrap().highest(), Some(token(41)));
     }
@@ -211,5 +224,45 @@ mod tests {
         let error = Fence::in_file(&path).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt);
         assert!(Fence::in_file(path.join("no/such/place")).is_err());
+    }
+
+    fn tokens() -> impl Strategy<Value = FencingToken> {
+        numbers().prop_filter_map("it is no token", FencingToken::new)
+    }
+
+    fn told(text: &[u8]) -> Result<Option<FencingToken>, Error> {
+        highest(Path::new("fence"), text)
+    }
+
+    proptest! {
+        #![proptest_config(runs(2000))]
+
+        #[test]
+        fn what_a_fence_writes_it_reads(token in tokens()) {
+            let text = line(token).repeat(2);
+            prop_assert_eq!(told(text.as_bytes()).unwrap(), Some(token));
+        }
+
+        #[test]
+        fn a_raise_that_was_cut_off_anywhere_tells_of_the_old_token_or_the_new_one(
+            one in tokens(), other in tokens(), cut in 0..=2 * LINE,
+        ) {
+            // SAFETY 19: a number that is neither could be above every token to come, and shut out every leader.
+            let (old, new) = (one.min(other), one.max(other));
+            let (before, after) = (line(old).repeat(2), line(new).repeat(2));
+            let torn = [&after.as_bytes()[..cut], &before.as_bytes()[cut..]].concat();
+            let told = told(&torn).unwrap().unwrap();
+            prop_assert!(told == old || told == new, "{told:?} of {old:?} and {new:?}");
+            prop_assert!(told == new || cut < LINE, "what is on disk counts");
+        }
+
+        #[test]
+        fn a_first_raise_that_was_cut_off_is_no_fresh_start(token in tokens(), cut in 1..2 * LINE) {
+            let text = line(token).repeat(2);
+            match told(&text.as_bytes()[..cut]) {
+                Ok(told) => prop_assert_eq!(told, Some(token)),
+                Err(error) => prop_assert_eq!(error.kind(), ErrorKind::Corrupt),
+            }
+        }
     }
 }

@@ -53,6 +53,8 @@
 #![forbid(unsafe_code)]
 
 pub mod adapter;
+#[cfg(test)]
+mod arbitrary;
 pub mod backend;
 mod backoff;
 pub mod blocking;
@@ -67,6 +69,9 @@ mod elections;
 mod error;
 mod event;
 mod fence;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod incumbent;
 mod listener;
 pub mod machine;

@@ -65,7 +65,10 @@ impl fmt::Debug for Moment {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::arbitrary::{numbers, runs, spans};
 
     #[test]
     fn arithmetic_saturates_instead_of_wrapping() {
@@ -73,5 +76,31 @@ mod tests {
         assert_eq!(Moment::from_nanos(5).before(Duration::from_secs(1)), Moment::ZERO);
         assert_eq!(Moment::from_nanos(5).since(Moment::from_nanos(9)), Duration::ZERO);
         assert_eq!(Moment::from_nanos(9).since(Moment::from_nanos(5)), Duration::from_nanos(4));
+    }
+
+    proptest! {
+        #![proptest_config(runs(2000))]
+
+        #[test]
+        fn moments_count_as_whole_numbers_do_within_their_ends(at in numbers(), span in spans(), other in numbers()) {
+            let (moment, nanos) = (Moment::from_nanos(at), span.as_nanos());
+            let after = (u128::from(at) + nanos).min(u128::from(u64::MAX));
+            prop_assert_eq!(u128::from(moment.after(span).as_nanos()), after);
+            prop_assert_eq!(u128::from(moment.before(span).as_nanos()), u128::from(at).saturating_sub(nanos));
+            let earlier = Moment::from_nanos(other);
+            prop_assert_eq!(moment.since(earlier), Duration::from_nanos(at.saturating_sub(other)));
+            prop_assert_eq!(moment.until_from(earlier), moment.since(earlier));
+            prop_assert!(moment.since(earlier).is_zero() || earlier.after(moment.since(earlier)) == moment);
+        }
+
+        #[test]
+        fn a_later_moment_stays_later_and_never_stays_never(at in numbers(), other in numbers(), span in spans(), more in spans()) {
+            let (sooner, later) = (Moment::from_nanos(at.min(other)), Moment::from_nanos(at.max(other)));
+            prop_assert!(sooner.before(span) <= sooner && sooner <= sooner.after(span));
+            prop_assert!(sooner.after(span) <= later.after(span) && sooner.before(span) <= later.before(span));
+            prop_assert!(later.after(span.min(more)) <= later.after(span.max(more)));
+            prop_assert_eq!(Moment::NEVER.after(span), Moment::NEVER);
+            prop_assert_eq!(Moment::ZERO.before(span), Moment::ZERO);
+        }
     }
 }

@@ -89,6 +89,7 @@ mutants! {
     PolledWithoutClock, "polled-without-clock", "SAFETY 5: the clock is read at every poll of guarded work", "guarded_work_takes_no_step_after_the_deadline";
     ShortOfficeVouches, "short-office-vouches", "SAFETY 14: a release vouches only by the time its tenure was in office", "a_release_after_a_short_time_in_office_vouches_for_nobody_before";
     FenceOpen, "fence-open", "SAFETY 19: the fence refuses a lower token", "a_former_leader_is_refused_once_its_successor_has_been_there";
+    FenceTornBelieved, "fence-torn-believed", "SAFETY 19: a number that was never raised to shuts nobody out", "a_raise_that_was_cut_off_anywhere_tells_of_the_old_token_or_the_new_one";
     PromiseIgnored, "promise-ignored", "SAFETY 20: requiring more than is promised fails closed", "more_than_the_backend_promises_cannot_be_required";
     CloseRacesAcquire, "close-races-acquire", "SEEDS 22: an acquire that races close leaves nothing live", "an_acquire_that_races_close_leaves_nothing_live";
     OrphanHeart, "orphan-heart", "SAFETY 21: a session that carries nothing is left to expire", "a_session_on_which_nobody_depends_is_left_to_expire";
@@ -154,6 +155,7 @@ mutants! {
     FileTokenNotSynced, "file-token-not-synced", "SAFETY 18: a token is on disk before it is used", "a_token_is_on_disk_before_it_stands_in_the_lease_file";
     FileSealIgnored, "file-seal-ignored", "SAFETY 11: a tenure id that a foreign program kept is not its own", "a_program_that_keeps_our_fields_and_writes_its_own_is_still_foreign";
     FileCorruptIsFree, "file-corrupt-is-free", "SEEDS 56: corruption is a clear error", "a_corrupt_truncated_or_empty_file_is_an_error_and_not_a_free_office";
+    FileLostHolderIsFree, "file-lost-holder-is-free", "SEEDS 56: a field that was lost frees no office", "a_record_that_lost_its_holder_is_no_free_office";
     FileMendedAnytime, "file-mended-anytime", "SEEDS 56: only a restart of the machine tears a file of ours", "a_lease_file_torn_by_a_power_failure_is_mended_from_its_side_copy";
     FileFollowsLinks, "file-follows-links", "SAFETY security: no link is followed", "a_link_is_not_followed_and_a_second_name_not_shared";
     FileForeignOwnerTaken, "file-foreign-owner-taken", "SAFETY security: the owner is checked", "a_file_of_another_user_is_refused";

@@ -104,11 +104,11 @@ impl fmt::Debug for CandidateName {
     }
 }
 
-/// A name as an error message can bear it: escaped and cut.
-fn shown(name: &str) -> String {
-    match name.char_indices().nth(40) {
-        Some((end, _)) => format!("{:?}…", &name[..end]),
-        None => format!("{name:?}"),
+/// A text from outside as an error message can bear it: escaped and cut.
+pub(crate) fn shown(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
     }
 }
 
@@ -166,7 +166,10 @@ from_bytes!(CandidateName, "a candidate name");
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::arbitrary::runs;
 
     #[test]
     fn ordinary_names_are_taken() {
@@ -210,6 +213,35 @@ mod tests {
     fn bad_candidate_names_are_refused() {
         for name in ["", "  ", "a\0b", "a\nb", &"x".repeat(10_240)] {
             assert_eq!(CandidateName::new(name).unwrap_err().kind(), ErrorKind::InvalidName);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(runs(1000))]
+
+        #[test]
+        fn every_name_of_ordinary_segments_is_taken_as_it_is(
+            segments in prop::collection::vec("[A-Za-z0-9_-][A-Za-z0-9._-]{0,23}", 1..8),
+        ) {
+            let name = segments.join("/");
+            let seat = Seat::new(&name).unwrap();
+            prop_assert_eq!(seat.as_str(), &name);
+            prop_assert_eq!(Seat::try_from(seat.to_string()).unwrap(), seat);
+        }
+
+        #[test]
+        fn every_printable_name_of_a_candidate_is_taken_as_it_is(name in "[^\\p{Cc}\\s][^\\p{Cc}]{0,49}") {
+            let taken = CandidateName::new(&name).unwrap();
+            prop_assert_eq!(taken.as_str(), &name);
+            prop_assert_eq!(CandidateName::try_from(name.as_bytes()).unwrap(), taken);
+        }
+
+        #[test]
+        fn a_bad_name_is_shown_cut_and_escaped(name in "\\PC{0,60}\\p{Cc}\\PC{0,300}") {
+            for error in [Seat::new(&name).unwrap_err(), CandidateName::new(&name).unwrap_err()] {
+                let said = error.to_string();
+                prop_assert!(said.len() < 600 && !said.contains(char::is_control), "{said}");
+            }
         }
     }
 }

@@ -37,10 +37,14 @@ impl RateBound {
 }
 
 fn scale(span: Duration, numerator: u32, denominator: u32, up: bool) -> Duration {
+    const NANOS: u128 = 1_000_000_000;
     let product = span.as_nanos() * u128::from(numerator);
     let denominator = u128::from(denominator);
     let nanos = if up { product.div_ceil(denominator) } else { product / denominator };
-    Duration::from_nanos(nanos.min(u128::from(u64::MAX)) as u64)
+    match u64::try_from(nanos / NANOS) {
+        Ok(seconds) => Duration::new(seconds, (nanos % NANOS) as u32),
+        Err(_) => Duration::MAX,
+    }
 }
 
 /// How many failed renewals in a row end a tenure before its deadline does (SEEDS 16).
@@ -306,31 +310,40 @@ fn relations(timing: &Timing) -> Result<(), Error> {
     let Some(deadline) = expiry.checked_sub(grace).filter(|deadline| !deadline.is_zero()) else {
         return Err(refusal(format!(
             "a grace of {grace:?} does not fit into a lease of {lease:?}, of which {expiry:?} can be counted on with clocks that differ by \
-             {percent} %; make the grace shorter than {expiry:?} or the lease longer than {:?}",
-            timing.rate.stretch(grace)
+             {percent} %; make the grace shorter than {expiry:?}{}",
+            longer(timing, grace, " or the lease longer than ")
         )));
     };
     if renew >= deadline {
         return Err(refusal(format!(
             "a holder that renews every {renew:?} would step down first: of a lease of {lease:?}, clocks that differ by {percent} % and a grace of \
-             {grace:?} leave {deadline:?}; renew more often than that, or lengthen the lease to more than {:?}",
-            timing.rate.stretch(renew + grace)
+             {grace:?} leave {deadline:?}; renew more often than that{}",
+            longer(timing, renew + grace, ", or lengthen the lease to more than ")
         )));
     }
     if timing.tolerance.forgives_one() && renew + call_timeout >= deadline {
         return Err(refusal(format!(
             "no second try fits: renewing every {renew:?} plus a call timeout of {call_timeout:?} is not shorter than the {deadline:?} that a lease of \
-             {lease:?} leaves (clocks within {percent} %, grace {grace:?}); shorten the renew interval or the call timeout, lengthen the lease to \
-             more than {:?}, or choose that the first error loses",
-            timing.rate.stretch(renew + call_timeout + grace)
+             {lease:?} leaves (clocks within {percent} %, grace {grace:?}); shorten the renew interval or the call timeout{}, or choose that the \
+             first error loses",
+            longer(timing, renew + call_timeout + grace, ", lengthen the lease to more than ")
         )));
     }
     Ok(())
 }
 
+/// The advice to have a lease of which more than `span` can be counted on; nothing where that one would be refused too.
+fn longer(timing: &Timing, span: Duration, advice: &str) -> String {
+    let lease = timing.rate.stretch(span);
+    if lease < Timing::LONGEST_LEASE { format!("{advice}{lease:?}") } else { String::new() }
+}
+
 fn refusal(message: String) -> Error {
     Error::new(ErrorKind::UnsafeTiming, message)
 }
+
+#[cfg(test)]
+mod properties;
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::name::shown;
 use crate::{Error, ErrorKind};
 
 /// The id of one tenure, or of one attempt to win it: constant from the first request to the withdrawal.
@@ -49,8 +50,10 @@ impl FromStr for TenureId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let wrong =
-            || Error::new(ErrorKind::Corrupt, format!("{:?} is not a tenure id: 32 lower-case hex digits", text));
+        let wrong = || {
+            let message = format!("{} is not a tenure id: 32 lower-case hex digits", shown(text));
+            Error::new(ErrorKind::Corrupt, message)
+        };
         let hex = |part: &str| {
             part.bytes()
                 .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
@@ -134,7 +137,10 @@ impl Incarnation {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::arbitrary::runs;
 
     #[test]
     fn a_tenure_id_survives_its_text_form() {
@@ -145,6 +151,26 @@ mod tests {
             ["", "feed", "FEED0000000000010000000000000007", "+eed0000000000010000000000000007", "äääääääääääääääa"]
         {
             assert_eq!(wrong.parse::<TenureId>().unwrap_err().kind(), ErrorKind::Corrupt, "{wrong}");
+        }
+        let error = "a".repeat(100_000).parse::<TenureId>().unwrap_err();
+        assert!(error.to_string().len() < 200, "the message itself stays short");
+    }
+
+    proptest! {
+        #![proptest_config(runs(1000))]
+
+        #[test]
+        fn every_tenure_id_survives_its_text_form(nonce in any::<u64>(), count in any::<u64>()) {
+            let id = TenureId::new(nonce, count);
+            prop_assert_eq!(id.to_string().parse::<TenureId>().unwrap(), id);
+        }
+
+        #[test]
+        fn no_two_texts_are_one_tenure_id(text in "[0-9a-f]{31,33}|[0-9a-fA-F+ -]{32}") {
+            match text.parse::<TenureId>() {
+                Ok(id) => prop_assert_eq!(id.to_string(), text),
+                Err(error) => prop_assert_eq!(error.kind(), ErrorKind::Corrupt),
+            }
         }
     }
 }

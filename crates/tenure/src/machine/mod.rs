@@ -277,7 +277,7 @@ impl Machine {
         self.wish = if self.healthy { Wish::Run } else { Wish::Rest };
         self.failures = 0;
         self.give_up_at = patience.map_or(Moment::NEVER, |patience| now.after(patience));
-        let splay = crate::backoff::fraction(self.timing().splay.as_nanos() as u64, random);
+        let splay = crate::backoff::fraction(crate::backoff::nanos(self.timing().splay), random);
         match self.wish {
             Wish::Run if splay > 0 && !planted(Mutant::SplayIgnored) => {
                 self.phase = Phase::Pausing { until: now.after(Duration::from_nanos(splay)) }

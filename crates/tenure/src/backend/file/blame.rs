@@ -52,7 +52,7 @@ fn whose(_: Dev, _: u64) -> String {
 
 /// The process in a line such as `1: FLOCK  ADVISORY  WRITE 1234 fd:00:5678 0 EOF`, if it has the lock and does not only wait for it.
 #[cfg(target_os = "linux")]
-fn holder(line: &str, device: Dev, inode: u64) -> Option<u32> {
+pub(super) fn holder(line: &str, device: Dev, inode: u64) -> Option<u32> {
     let mut words = line.split_ascii_whitespace().skip(1);
     if words.next()? != "FLOCK" {
         return None;

@@ -27,11 +27,10 @@ impl Copy {
         let Some(file) = folder.read(&Names::of(seat).copy())? else {
             return Ok(Copy::default());
         };
-        Copy::parse(&file, seat)
+        Ok(Copy::parse(&file.content(2 * SLOT)?, seat))
     }
 
-    fn parse(file: &Checked, seat: &Seat) -> Result<Self, Error> {
-        let bytes = file.content(2 * SLOT)?;
+    pub(super) fn parse(bytes: &[u8], seat: &Seat) -> Self {
         let slot = |number: usize| {
             let bytes = bytes.get(number * SLOT..)?;
             match json::read(&bytes[..bytes.len().min(SLOT)], seat, "") {
@@ -39,7 +38,7 @@ impl Copy {
                 _ => None,
             }
         };
-        Ok(Copy { slots: [slot(0), slot(1)] })
+        Copy { slots: [slot(0), slot(1)] }
     }
 
     /// The highest token that may have been used.
@@ -73,7 +72,7 @@ impl Copy {
             Opening::Busy(busy) => return Ok(Try::Busy(busy)),
         };
         let made = file.length() == 0;
-        let copy = Copy::parse(&file, seat)?;
+        let copy = Copy::parse(&file.content(2 * SLOT)?, seat);
         if record.token <= copy.token() && !planted(Mutant::FileTokenKept) {
             return Ok(Try::Busy(Busy::Replaced));
         }

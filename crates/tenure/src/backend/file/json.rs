@@ -16,9 +16,9 @@ use serde_json::{Deserializer, Map, Value};
 
 use super::record::{Content, Foreign, Holder, Record, WorkEnd};
 use super::span;
-use crate::Seat;
 use crate::backend::{TenureId, Version};
 use crate::mutant::{Mutant, planted};
+use crate::{FencingToken, Seat};
 
 /// The format that this version of tenure writes, and the only one that it reads.
 pub(super) const FORMAT: u64 = 1;
@@ -60,7 +60,7 @@ pub(super) fn write(seat: &Seat, record: &Record, length: usize) -> Vec<u8> {
     if let Some(holder) = &record.holder {
         fields.text("candidate", &holder.candidate);
         fields.text("tenure", &holder.tenure.to_string());
-        fields.text("since", &instant(holder.since));
+        fields.text("since", &write_time(holder.since));
         match std::str::from_utf8(&holder.advertise) {
             Ok("") => {}
             Ok(text) if !text.contains(char::is_control) => fields.text("advertise", text),
@@ -80,10 +80,14 @@ pub(super) fn write(seat: &Seat, record: &Record, length: usize) -> Vec<u8> {
     fields.number("token", record.token);
     fields.text("version", &format!("{:016x}", record.version));
     fields.text("boot", &record.boot);
-    let mut text = fields.0;
+    filled(sealed(fields.0), length)
+}
+
+/// A JSON object that lacks its end, with its seal and its end.
+pub(super) fn sealed(mut text: String) -> String {
     let seal = digest(text.as_bytes());
     text.push_str(&format!("{SEAL}{seal:016x}\"}}"));
-    filled(text, length)
+    text
 }
 
 /// The text of a record that a foreign program could have written.
@@ -137,12 +141,12 @@ fn record(fields: &Map<String, Value>, seat: &Seat) -> Result<Record, Flaw> {
     if holder.is_some() == text(fields, "holder")?.is_empty() {
         return Err(corrupt("\"holder\" and \"tenure\" contradict each other"));
     }
-    let token = fields.get("token").and_then(Value::as_u64).filter(|token| *token <= i64::MAX as u64);
+    let token = fields.get("token").and_then(Value::as_u64).and_then(FencingToken::new);
     Ok(Record {
         holder,
         lease: lease(fields)?,
         renewed: time(fields, "renewTime")?,
-        token: token.ok_or_else(|| corrupt("\"token\" is not a fencing token"))?,
+        token: token.ok_or_else(|| corrupt("\"token\" is not a fencing token"))?.get(),
         version: u64::from_str_radix(text(fields, "version")?, 16).map_err(|_| corrupt("\"version\" is not one"))?,
         released_by: optional(fields, "releasedBy", tenure)?,
         boot: text(fields, "boot")?.into(),
@@ -173,9 +177,12 @@ fn holder(fields: &Map<String, Value>) -> Result<Holder, Flaw> {
 
 fn foreign(fields: &Map<String, Value>, content: &[u8], changed: &str) -> Result<Foreign, Flaw> {
     let (renewed, lease) = (time(fields, "renewTime"), lease(fields));
+    let others = renewed.is_ok() && lease.is_ok();
     let holder = match fields.get("holder") {
-        // Whoever clears the field may as well drop it; what has none of the three fields is no record at all.
-        None | Some(Value::Null) if renewed.is_ok() && lease.is_ok() => "",
+        Some(Value::Null) if others => "",
+        // Whoever clears the field may as well drop it. Beside anything but the other two it may have been lost: one wrong bit in its name
+        // must not free an office (SEEDS 56).
+        None if others && (fields.len() == 2 || planted(Mutant::FileLostHolderIsFree)) => "",
         _ => text(fields, "holder")?,
     };
     let vacant = holder.is_empty();
@@ -199,9 +206,11 @@ fn lease(fields: &Map<String, Value>) -> Result<Duration, Flaw> {
 }
 
 fn time(fields: &Map<String, Value>, key: &str) -> Result<SystemTime, Flaw> {
-    let instant: Timestamp =
-        text(fields, key)?.parse().map_err(|_| corrupt(format!("{key:?} is not an RFC 3339 time")))?;
-    Ok(instant.into())
+    read_time(text(fields, key)?).ok_or_else(|| corrupt(format!("{key:?} is not an RFC 3339 time")))
+}
+
+pub(super) fn read_time(text: &str) -> Option<SystemTime> {
+    text.parse::<Timestamp>().ok().map(SystemTime::from)
 }
 
 fn tenure(fields: &Map<String, Value>, key: &str) -> Result<TenureId, Flaw> {
@@ -245,7 +254,7 @@ fn filled(text: String, length: usize) -> Vec<u8> {
     bytes
 }
 
-fn instant(time: SystemTime) -> String {
+pub(super) fn write_time(time: SystemTime) -> String {
     Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
 }
 
@@ -277,7 +286,7 @@ impl Fields {
     }
 
     fn seed(&mut self, renewed: SystemTime, lease: Duration) {
-        self.text("renewTime", &instant(renewed));
+        self.text("renewTime", &write_time(renewed));
         self.text("leaseDuration", &span::write(lease));
     }
 

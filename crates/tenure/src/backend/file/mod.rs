@@ -58,6 +58,8 @@ mod blame;
 mod boot;
 mod copy;
 mod folder;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod json;
 mod liveness;
 mod locality;

@@ -67,7 +67,10 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::arbitrary::runs;
 
     #[test]
     fn no_two_elections_share_a_file() {
@@ -97,5 +100,25 @@ mod tests {
         }
         assert_eq!(Names::election("notes.txt"), None);
         assert_eq!(Names::election("a b.json"), None, "not a name of an election");
+    }
+
+    proptest! {
+        #![proptest_config(runs(1000))]
+
+        #[test]
+        fn a_file_name_says_whose_it_is_and_what(
+            segments in prop::collection::vec("[A-Za-z0-9_-][A-Za-z0-9._-]{0,20}", 1..6), nonce in any::<u64>(),
+        ) {
+            let seat = Seat::new(&segments.join("/")).unwrap();
+            let names = Names::of(&seat);
+            let lease = names.lease();
+            prop_assert_eq!(Names::election(&lease), Some(seat));
+            prop_assert_eq!(Names::parse(&lease), Some((names.stem(), Kind::Lease)));
+            let liveness = names.liveness(TenureId::new(nonce, 1));
+            prop_assert_eq!(Names::parse(&liveness), Some((names.stem(), Kind::Liveness)));
+            for side in [names.first(), names.copy()] {
+                prop_assert_eq!(Names::parse(&side), None);
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::CandidateName;
 use crate::backend::{Bid, Expiry, Held, Sight, TenureId, Vacancy, Version};
 use crate::mutant::{Mutant, planted};
 
@@ -226,8 +227,11 @@ impl Foreign {
     }
 }
 
+/// The name of the holder that no process is. A foreign one may be as long as the file, and evicted again and again: it is cut, so that what
+/// is written can be read.
 fn evicted(holder: &str) -> Arc<str> {
-    format!("nobody ({holder} was evicted)").into()
+    let cut: String = holder.chars().take(CandidateName::MAX_BYTES).collect();
+    format!("nobody ({cut} was evicted)").into()
 }
 
 fn nobody() -> TenureId {

@@ -5,8 +5,9 @@ use std::time::Duration;
 /// The longest that can be written in a file: Go counts nanoseconds in 63 bits.
 pub(super) const LONGEST: Duration = Duration::from_nanos(i64::MAX as u64);
 
-/// A duration in seconds, with as many decimals as it has.
+/// A duration in seconds, with as many decimals as it has; no longer than can be read.
 pub(super) fn write(span: Duration) -> String {
+    let span = span.min(LONGEST);
     let (seconds, nanos) = (span.as_secs(), span.subsec_nanos());
     if nanos == 0 {
         return format!("{seconds}s");
@@ -44,17 +45,18 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
+const UNITS: [(&str, u128); 8] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("μs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
 fn unit(text: &str) -> Option<(u128, &str)> {
-    const UNITS: [(&str, u128); 8] = [
-        ("ns", 1),
-        ("us", 1_000),
-        ("µs", 1_000),
-        ("μs", 1_000),
-        ("ms", 1_000_000),
-        ("s", 1_000_000_000),
-        ("m", 60_000_000_000),
-        ("h", 3_600_000_000_000),
-    ];
     UNITS.into_iter().find_map(|(name, nanos)| Some((nanos, text.strip_prefix(name)?)))
 }
 
@@ -73,6 +75,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::arbitrary::{runs, spans};
 
     #[test]
     fn durations_are_read_as_go_reads_them() {
@@ -102,6 +105,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(runs(1000))]
+
         #[test]
         fn what_is_written_is_read_back(nanos in 0..=i64::MAX as u64) {
             let span = Duration::from_nanos(nanos);
@@ -111,6 +116,25 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(text in "[0-9.a-zµ+-]{0,40}") {
             let _ = read(&text);
+        }
+
+        #[test]
+        fn every_duration_that_is_written_can_be_read(span in spans()) {
+            prop_assert_eq!(read(&write(span)), Some(span.min(LONGEST)));
+        }
+
+        #[test]
+        fn a_sum_of_parts_is_read_exactly_and_each_part_rounded_up(
+            parts in prop::collection::vec((0..100_000_u64, "[0-9]{0,24}", prop::sample::select(UNITS.to_vec())), 1..5),
+        ) {
+            const SCALE: u128 = 10_u128.pow(24);
+            let (mut text, mut nanos) = (String::new(), 0);
+            for (whole, decimals, (name, unit)) in &parts {
+                text += &format!("{whole}.{decimals}{name}");
+                let decimals: u128 = format!("{decimals:0<24}").parse().unwrap();
+                nanos += u128::from(*whole) * unit + (decimals * unit).div_ceil(SCALE);
+            }
+            prop_assert_eq!(read(&text).unwrap().as_nanos(), nanos, "{}", text);
         }
     }
 }

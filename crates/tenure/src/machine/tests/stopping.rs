@@ -242,4 +242,9 @@ fn a_splay_delays_the_first_attempt_and_stopping_during_it_makes_none() {
     let mut rig = Rig::new();
     rig.random = MIDDLE;
     assert_eq!(rig.start(0.0).calls().len(), 1);
+    // An absurd one is a long one: in 64 bits, so many nanoseconds are none.
+    let absurd = Duration::from_nanos(u64::MAX) + Duration::from_nanos(1);
+    let mut rig = Setup::new().timing(|timing| timing.splay = absurd).rig();
+    rig.random = MIDDLE;
+    assert!(rig.start(0.0).calls().is_empty());
 }

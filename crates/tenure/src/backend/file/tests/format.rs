@@ -4,9 +4,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use proptest::prelude::*;
 
+use super::super::copy::Copy;
 use super::super::json::{self, Flaw};
-use super::super::record::{Content, Holder, Record, WorkEnd};
+use super::super::record::{Content, Foreign, Holder, Record, WorkEnd};
 use super::*;
+use crate::arbitrary::{Damage, runs};
 
 /// 2026-01-02T03:04:05.678901234Z
 fn then() -> SystemTime {
@@ -132,7 +134,7 @@ prop_compose! {
 
 prop_compose! {
     fn records()(
-        holder in proptest::option::of(holders()), lease in spans(), renewed in times(), token in 0..=i64::MAX as u64,
+        holder in proptest::option::of(holders()), lease in spans(), renewed in times(), token in 1..=i64::MAX as u64,
         version in any::<u64>(), released_by in proptest::option::of(tenures()), boot in "[0-9a-f-]{0,36}",
     ) -> Record {
         Record { holder, lease, renewed, token, version, released_by, boot: boot.into() }
@@ -140,6 +142,8 @@ prop_compose! {
 }
 
 proptest! {
+    #![proptest_config(runs(500))]
+
     #[test]
     fn every_record_is_read_back_as_it_was_written(record in records(), length in 0..8192_usize) {
         let written = json::write(&seat(), &record, length);
@@ -194,4 +198,98 @@ proptest! {
             prop_assert_eq!(content.is_held(), !holder.is_empty());
         }
     }
+
+    #[test]
+    fn no_damage_to_a_held_record_of_ours_is_a_free_office(
+        record in records(), damage in Damage::any(), length in 0..4096_usize,
+    ) {
+        // SEEDS 56: whatever a record lost, somebody held the office, and may hold it still.
+        prop_assume!(record.holder.is_some());
+        let mut bytes = json::write(&seat(), &record, length);
+        damage.done_to(&mut bytes);
+        let read = json::read(&bytes, &seat(), "");
+        prop_assert!(read.as_ref().map_or(true, Content::is_held), "{read:?} after {damage:?}");
+    }
+
+    #[test]
+    fn no_flipped_bit_of_a_held_foreign_record_is_a_free_office(
+        holder in "[a-z0-9-]{2,30}", at in any::<prop::sample::Index>(), bit in 0..8_u8,
+    ) {
+        let record = serde_json::json!({"holder": holder, "renewTime": "2026-01-02T03:04:05Z", "leaseDuration": "10s"});
+        let mut bytes = record.to_string().into_bytes();
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1 << bit;
+        let read = json::read(&bytes, &seat(), "");
+        prop_assert!(read.as_ref().map_or(true, Content::is_held), "{read:?}");
+    }
+
+    #[test]
+    fn a_bar_over_any_foreign_holder_can_be_read(
+        name in "\\PC{1,10}", times_over in 1..1600_usize, renewed in times(), lease in spans(),
+    ) {
+        let holder = name.repeat(times_over);
+        let foreign = Foreign { holder: holder.into(), renewed, lease, version: Version::text("v") };
+        let mut bar = foreign.clone();
+        // Whoever is evicted again and again is still one holder.
+        for _ in 0..3 {
+            bar = bar.barred();
+        }
+        let Ok(Content::Foreign(read)) = json::read(&json::write_foreign(&bar, 0), &seat(), "") else {
+            return Err(TestCaseError::fail("it cannot be read"));
+        };
+        prop_assert_eq!((read.holder, read.lease), (bar.holder, lease));
+    }
+
+    #[test]
+    fn a_time_is_one_instant_in_every_offset(time in times(), hours in -23..=23_i32, minutes in 0..60_i32) {
+        // SEEDS 55: a Go program writes the offset of its machine.
+        let offset = jiff::tz::Offset::from_seconds((hours * 60 + minutes * hours.signum()) * 60).unwrap();
+        let instant = jiff::Timestamp::try_from(time).unwrap();
+        let text = instant.display_with_offset(offset).to_string();
+        prop_assert_eq!(json::read_time(&text), Some(time), "{}", text);
+        prop_assert_eq!(json::read_time(&json::write_time(time)), Some(time));
+    }
+
+    #[test]
+    fn whatever_becomes_of_one_slot_of_the_side_copy_the_other_counts(
+        one in records(), other in records(), damage in prop::collection::vec(Damage::any(), 1..4), first in any::<bool>(),
+    ) {
+        // I2: the slot that is written is never the one with the highest token.
+        let [mut torn, whole] = [&one, &other].map(|record| json::write(&seat(), record, 4096));
+        prop_assume!(torn.len() == 4096 && whole.len() == 4096);
+        damage.iter().for_each(|damage| damage.done_to(&mut torn));
+        torn.resize(4096, 0);
+        let bytes = if first { [torn, whole].concat() } else { [whole, torn].concat() };
+        let token = Copy::parse(&bytes, &seat()).token();
+        prop_assert!(token == other.token || token == one.token.max(other.token), "{token}");
+    }
+}
+
+#[test]
+fn a_record_that_lost_its_holder_is_no_free_office() {
+    // SEEDS 56: one flipped bit in a name of a field.
+    let lost = include_str!("golden/held.json").replace("\"holder\"", "\"iolder\"");
+    let foreign = include_str!("golden/foreign.json").replace("\"holder\"", "\"holdes\"");
+    for text in [lost, foreign] {
+        let read = json::read(text.as_bytes(), &seat(), "");
+        assert!(matches!(&read, Err(Flaw::Corrupt(why)) if why.contains("holder")), "{read:?}");
+    }
+}
+
+#[test]
+fn a_record_without_a_token_is_corrupt() {
+    // SAFETY 18
+    for token in [0, i64::MAX as u64 + 1] {
+        let written = json::write(&seat(), &Record { token, ..held() }, 0);
+        let read = json::read(&written, &seat(), "");
+        assert!(matches!(&read, Err(Flaw::Corrupt(why)) if why.contains("token")), "{read:?}");
+    }
+}
+
+#[test]
+fn the_longest_time_that_work_can_be_said_to_take_can_be_read() {
+    let mut record = everything();
+    record.holder.as_mut().unwrap().work.as_mut().unwrap().within = Duration::MAX;
+    let read = json::read(&json::write(&seat(), &record, 0), &seat(), "").unwrap();
+    assert!(read.work().unwrap().within > Duration::from_secs(100 * 365 * 24 * 3600), "it is cut, but not to nothing");
 }
