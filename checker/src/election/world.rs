@@ -310,12 +310,12 @@ impl<'a> Stepping<'a> {
                     self.note(Fact::GhostLanded);
                 }
             }
-            (Request::Renew { .. } | Request::Withdraw { .. }, _) if before == after => {
-                if before.is_some_and(|truth| Some(truth.tenure) != request.tenure()) {
-                    self.note(Fact::LateWriteRefused);
-                }
+            (Request::Withdraw { .. }, _) if before != after => self.note(Fact::Withdrawn),
+            (Request::Renew { .. } | Request::Withdraw { .. }, _)
+                if before.is_some_and(|truth| Some(truth.tenure) != request.tenure()) =>
+            {
+                self.note(Fact::LateWriteRefused);
             }
-            (Request::Withdraw { .. }, _) => self.note(Fact::Withdrawn),
             _ => {}
         }
         if !alive || message.attempt == 0 {
