@@ -1,5 +1,6 @@
 //! Explores a model to the end, and says what came of it.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
@@ -25,6 +26,8 @@ pub enum Until {
     Exhausted,
     /// When something broke.
     FirstBreak,
+    /// When this broke.
+    Breaks(&'static str),
 }
 
 /// What an exploration found.
@@ -69,6 +72,7 @@ where
     let finish = match until {
         Until::Exhausted => HasDiscoveries::All,
         Until::FirstBreak => HasDiscoveries::AnyFailures,
+        Until::Breaks(name) => HasDiscoveries::AnyOf(BTreeSet::from([name])),
     };
     let checker = model.checker().threads(threads).finish_when(finish).spawn_bfs().join();
     let model = checker.model();
@@ -79,6 +83,7 @@ where
     let exhaustive = match until {
         Until::Exhausted => discoveries.len() < names.len(),
         Until::FirstBreak => discoveries.is_empty(),
+        Until::Breaks(name) => !discoveries.contains_key(name),
     };
     let always = names
         .into_iter()

@@ -1,4 +1,4 @@
-//! `cargo run --release -p tenure-checker -- [--list] [--model NAME] [--deep | --quick] [--threads N] [--expect-violation]`
+//! `cargo run --release -p tenure-checker -- [--list] [--model NAME] [--deep | --quick] [--threads N] [--expect-violation | --until NAME]`
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -8,12 +8,13 @@ use tenure_checker::catalogue::{self, Depth, Entry};
 use tenure_checker::examine::{Findings, Until};
 
 const USAGE: &str =
-    "usage: tenure-checker [--list] [--model NAME] [--deep | --quick] [--threads N] [--expect-violation] [--mutants]
+    "usage: tenure-checker [--list] [--model NAME] [--deep | --quick] [--threads N] [--expect-violation | --until NAME] [--mutants]
   --list              names the models and says what each is about
   --model NAME        explores this one only
   --deep, --quick     wider bounds, which take many minutes; or the narrow ones of the tests
   --threads N         as many as there are cores unless set
   --expect-violation  stops at the first counterexample, and fails where there is none
+  --until NAME        the same for the property whose name begins so, such as I1
   --mutants           plants one fault after the other in the machine, and fails where no model notices
                       (in a build with RUSTFLAGS='--cfg tenure_mutants')";
 
@@ -23,6 +24,7 @@ struct Options {
     threads: usize,
     list: bool,
     expect_violation: bool,
+    until: Option<String>,
     mutants: bool,
 }
 
@@ -45,6 +47,7 @@ fn options() -> Result<Options, String> {
         threads: cores,
         list: false,
         expect_violation: false,
+        until: None,
         mutants: false,
     };
     let mut words = std::env::args().skip(1);
@@ -57,6 +60,7 @@ fn options() -> Result<Options, String> {
             "--expect-violation" => options.expect_violation = true,
             "--mutants" => options.mutants = true,
             "--model" => options.model = Some(value()?),
+            "--until" => options.until = Some(value()?),
             "--threads" => {
                 let count = value()?.parse().ok().filter(|count| *count > 0);
                 options.threads = count.ok_or("--threads needs a number above 0")?;
@@ -87,13 +91,13 @@ fn run(options: Options) -> Result<bool, String> {
     let started = Instant::now();
     let (mut wrong, mut unique) = (0, 0);
     for entry in &entries {
-        let until = if options.expect_violation { Until::FirstBreak } else { Until::Exhausted };
+        let until = until(&options, entry)?;
         let findings = entry.examine(until, options.threads);
         unique += findings.unique;
-        let objections = match (options.expect_violation, findings.broken().is_empty()) {
-            (true, true) => vec!["nothing broke, and a violation was expected".into()],
-            (true, false) => Vec::new(),
-            (false, _) => entry.objections(&findings),
+        let objections = match until {
+            Until::Exhausted => entry.objections(&findings),
+            _ if findings.exhaustive => vec!["it did not break, and was expected to".into()],
+            _ => Vec::new(),
         };
         tell(entry, &findings, &objections);
         wrong += usize::from(!objections.is_empty());
@@ -101,6 +105,16 @@ fn run(options: Options) -> Result<bool, String> {
     let passed = entries.len() - wrong;
     println!("{passed} passed, {wrong} failed; {unique} unique states in {:.1} s", started.elapsed().as_secs_f64());
     Ok(wrong == 0)
+}
+
+fn until(options: &Options, entry: &Entry) -> Result<Until, String> {
+    let Some(name) = &options.until else {
+        return Ok(if options.expect_violation { Until::FirstBreak } else { Until::Exhausted });
+    };
+    let found = entry.properties().into_iter().find(|property| property.starts_with(name.as_str()));
+    found
+        .map(Until::Breaks)
+        .ok_or_else(|| format!("{} has no property {name:?}: it has {:?}", entry.name, entry.properties()))
 }
 
 fn tell(entry: &Entry, findings: &Findings, objections: &[String]) {

@@ -3,9 +3,9 @@
 mod elections;
 mod redlock;
 
-use crate::election::{ElectionModel, Setting};
+use crate::election::{ElectionModel, Invariant, Setting};
 use crate::examine::{Findings, Until, examine};
-use crate::redlock::{RedlockModel, Variant};
+use crate::redlock::{RISING, RedlockModel, UNDER_LOCK, UNIQUE, Variant};
 
 /// How wide the bounds are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,14 @@ impl Entry {
         match &self.kind {
             Kind::Election(setting) => format!("{} candidates, {}", setting.candidates.len(), setting.bounds),
             Kind::Redlock { variant, masters, attempts } => RedlockModel::new(*variant, *masters, *attempts).bounds(),
+        }
+    }
+
+    /// Everything that must always hold, or break where it is expected to.
+    pub fn properties(&self) -> Vec<&'static str> {
+        match &self.kind {
+            Kind::Election(_) => Invariant::ALL.iter().map(|invariant| invariant.name()).collect(),
+            Kind::Redlock { .. } => vec![UNIQUE, RISING, UNDER_LOCK],
         }
     }
 

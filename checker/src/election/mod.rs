@@ -1,6 +1,7 @@
 //! Small elections: candidates that run the production machine, a network, clocks at their extremes, and a model of a store.
 
 mod clocks;
+mod driving;
 mod facts;
 mod invariants;
 mod message;
@@ -9,6 +10,7 @@ mod narrate;
 mod node;
 mod setting;
 mod shared;
+mod stepping;
 mod store;
 mod world;
 

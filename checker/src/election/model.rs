@@ -7,7 +7,8 @@ use stateright::{Model, Property};
 use super::facts::Facts;
 use super::invariants::Invariant;
 use super::setting::{Durations, Setting};
-use super::world::{Stepping, World};
+use super::stepping::Stepping;
+use super::world::World;
 
 /// A small election.
 #[derive(Debug)]

@@ -54,7 +54,7 @@ impl Bounds {
 impl fmt::Display for Bounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Bounds { ticks, tenures, disturbances, .. } = *self;
-        write!(f, "{ticks} ticks, {tenures} tenures, {disturbances} disturbances (")?;
+        write!(f, "{ticks} ticks, {tenures} tenures, at most {disturbances} of: ")?;
         let kinds = [
             (self.late, "late or lost"),
             (self.duplicates, "doubled"),
@@ -69,7 +69,7 @@ impl fmt::Display for Bounds {
                 most => write!(f, "{comma}{kind} ≤ {most}")?,
             }
         }
-        f.write_str(")")
+        Ok(())
     }
 }
 

@@ -1,7 +1,8 @@
 //! Attempts, masters and everything that can happen between them.
 //!
 //! A request that was sent may arrive at any time, any number of times or never. Its answer is heard at once or never: an attempt that hears one later
-//! can do nothing that it could not have done with the answer at hand, except win later, which asks less of it. A lock expires at any time. A client
+//! can do nothing that it could not have done with the answer at hand, except win later, which asks less of it. A lock expires at any time, so that
+//! every attempt can take it over; one that has expired and that nobody takes does no more than one whose messages are lost. A client
 //! that dies is one whose attempt does nothing any more. So time, loss, delay, order and crashes need no state of their own.
 
 use std::hash::{Hash, Hasher};
@@ -178,6 +179,8 @@ impl RedlockModel {
         let course = &mut state.attempts[attempt];
         course.at[master].locked = !self.variant.repeats;
         let kept = &mut state.masters[master];
+        // Whosever lock it was, it has just expired.
+        kept.master.lock = kept.master.lock.filter(|holder| *holder == self.nonce(attempt));
         let free = kept.master.lock.is_none();
         let reply = kept.master.apply(Request::Lock { nonce: self.nonce(attempt) });
         let Reply::Locked { mut counter } = reply else { return };
@@ -300,7 +303,8 @@ impl Model for RedlockModel {
             }
         }
         for (master, kept) in state.masters.iter().enumerate() {
-            if kept.master.lock.is_some() {
+            // Only where a nonce is another's too does it matter that the lock was not only kept.
+            if kept.master.lock.is_some() && !self.variant.fresh {
                 steps.push(Step::Expire(master));
             }
             if !self.variant.durable && !state.forgotten && kept.master != Master::default() {
@@ -354,7 +358,11 @@ impl Narrated for RedlockModel {
         match step {
             Step::Begin => format!("attempt {} begins", state.attempts.len() + 1),
             Step::Lock { attempt, master, heard } => {
-                format!("attempt {} locks at master {}{}", attempt + 1, name(master), unheard(heard))
+                let before = state.masters[*master].taken_by.filter(|holder| holder != attempt);
+                let expired =
+                    before.map_or(String::new(), |before| format!(", where {}'s lock has expired", before + 1));
+                let expired = if self.variant.fresh { expired } else { String::new() };
+                format!("attempt {} locks at master {}{expired}{}", attempt + 1, name(master), unheard(heard))
             }
             Step::Close(attempt) => format!("attempt {} closes its first round", attempt + 1),
             Step::Raise { attempt, master, heard } => {
