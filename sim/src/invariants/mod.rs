@@ -75,6 +75,11 @@ pub enum Occurrence<'a> {
         /// The world is one in which tenures begin in the order in which they were won.
         ordered: bool,
     },
+    /// A tenure whose deadline had passed was given another.
+    Revived {
+        /// The process.
+        process: usize,
+    },
     /// Somebody begins to believe while another does.
     Overlap {
         /// Who begins.
@@ -141,7 +146,7 @@ pub fn all() -> Vec<Box<dyn Invariant>> {
         Box::new(one_leader::OneLeader),
         Box::new(tokens_rise::TokensRise::default()),
         Box::new(fenced_updates::FencedUpdates),
-        Box::new(belief_before_giveaway::BeliefBeforeGiveaway::default()),
+        Box::new(belief_before_giveaway::BeliefBeforeGiveaway),
         Box::new(nothing_after_the_deadline::NothingAfterTheDeadline),
         Box::new(late_writes::LateWrites),
         Box::new(one_tenure_a_bid::OneTenureABid::default()),
