@@ -109,6 +109,8 @@ pub struct History {
     violation: Option<Violation>,
     facts: [u32; Fact::ALL.len()],
     last_leader: Option<usize>,
+    /// When records were last changed behind the store's back.
+    tampered_at: Option<u64>,
     /// Words to the facts and figures, where somebody wants to read them.
     pub tale: Option<Tale>,
 }
@@ -122,6 +124,7 @@ impl History {
             violation: None,
             facts: [0; Fact::ALL.len()],
             last_leader: None,
+            tampered_at: None,
             tale,
         }
     }
@@ -192,7 +195,8 @@ impl History {
     pub(crate) fn check(&mut self, time: u64, occurrence: &Occurrence<'_>) {
         for invariant in &mut self.invariants {
             let Err(what) = invariant.check(occurrence) else { continue };
-            if self.assumptions.excuse(invariant.name()) {
+            let tampered = self.tampered_at.is_some_and(|at| time < at + invariants::LONGEST_BELIEF);
+            if self.assumptions.excuse(invariant.name(), tampered) {
                 self.facts[Fact::Overlapped as usize] += 1;
             } else if self.violation.is_none() {
                 self.violation = Some(Violation { invariant: invariant.name(), time, what });
@@ -208,6 +212,7 @@ impl History {
 
     /// Records were changed behind the store's back; where it lost numbers that it had given, what its tokens are compared with begins again.
     pub(crate) fn tampered(&mut self, time: u64, numbers_lost: bool) {
+        self.tampered_at = Some(time);
         self.check(time, &Occurrence::Tampered { numbers_lost });
     }
 

@@ -1,15 +1,13 @@
 //! What leaders guard: one counter behind a fence, and its twin without.
 
-use tenure::FencingToken;
-use tenure::mutant::{Mutant, planted};
+use tenure::{Fence, FencingToken};
 
 use crate::history::Fact;
 
 /// A counter that every leader raises by reading it and writing it back. An update is lost when a write is based on a value that another has changed
-/// since.
-#[derive(Debug, Default)]
+/// since. The fence is the library's own.
 pub struct Resource {
-    fence: u64,
+    fence: Fence,
     fenced: u64,
     /// Whose the last update of the fenced counter is.
     writer: u64,
@@ -18,10 +16,17 @@ pub struct Resource {
     pub lost: u64,
 }
 
+impl Default for Resource {
+    fn default() -> Self {
+        Resource { fence: Fence::in_memory(), fenced: 0, writer: 0, unfenced: 0, lost: 0 }
+    }
+}
+
 impl Resource {
     /// A new leader's first act.
     pub fn raise(&mut self, token: FencingToken) {
-        self.fence = self.fence.max(token.get());
+        // One that heard of its win after the next had begun is refused here as everywhere.
+        let _ = self.fence.raise(token);
     }
 
     /// Both counters, as a leader reads them (they are read and written together).
@@ -34,10 +39,9 @@ impl Resource {
         let (fenced, unfenced) = (read >> 32, read & 0xffff_ffff);
         let undone = unfenced != self.unfenced;
         self.unfenced = unfenced + 1;
-        if token.get() < self.fence && !planted(Mutant::FenceOpen) {
+        if self.fence.admit(token, || ()).is_err() {
             return Some(if undone { Fact::UnfencedUpdateLost } else { Fact::LateWriterRefused });
         }
-        self.fence = self.fence.max(token.get());
         // Two tenures with one token no fence can tell apart: that is I2's concern.
         if fenced != self.fenced && self.writer != token.get() {
             self.lost += 1;

@@ -24,9 +24,14 @@ impl WiredClaims {
     }
 }
 
+/// The claim without the wall-clock time that it carries for people: that is not the same in every run, and nothing may depend on it.
+fn timeless(claim: &Claim<Claimant>) -> Claim<Claimant> {
+    Claim::new(Claimant { since: None, ..claim.value().clone() }, claim.tenure(), claim.write())
+}
+
 impl TtlStore<Seat, Claim<Claimant>> for WiredClaims {
     async fn insert_if_absent(&self, _: &Seat, value: &Claim<Claimant>, ttl: Duration) -> Result<bool, Error> {
-        self.did(Request::Insert(Box::new(value.clone()), ttl)).await
+        self.did(Request::Insert(Box::new(timeless(value)), ttl)).await
     }
 
     async fn compare_and_swap(
@@ -36,11 +41,11 @@ impl TtlStore<Seat, Claim<Claimant>> for WiredClaims {
         new: &Claim<Claimant>,
         ttl: Duration,
     ) -> Result<bool, Error> {
-        self.did(Request::Swap(Box::new((old.clone(), new.clone())), ttl)).await
+        self.did(Request::Swap(Box::new((timeless(old), timeless(new))), ttl)).await
     }
 
     async fn compare_and_delete(&self, _: &Seat, value: &Claim<Claimant>) -> Result<bool, Error> {
-        self.did(Request::Delete(Box::new(value.clone()))).await
+        self.did(Request::Delete(Box::new(timeless(value)))).await
     }
 
     async fn look(&self, _: &Seat) -> Result<Look<Claim<Claimant>>, Error> {

@@ -1,6 +1,7 @@
 //! Runs seeds and says what was met and what broke.
 
 use std::io::IsTerminal;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,6 +34,12 @@ impl Tally {
 
     pub(super) fn worlds(&self) -> u64 {
         self.families.iter().map(|(_, worlds, _)| worlds).sum()
+    }
+
+    fn tell_of(&mut self, family: Family, seed: u64, violation: Violation) {
+        if self.broken.len() < Self::MOST_TOLD {
+            self.broken.push((family, seed, violation));
+        }
     }
 
     fn add(&mut self, other: Tally) {
@@ -98,16 +105,23 @@ pub(super) fn worlds(
 fn one(tally: &mut Tally, families: &[Family], faults: Faults, from: u64, world: u64) {
     let place = (world % families.len() as u64) as usize;
     let (family, seed) = (families[place], from + world / families.len() as u64);
-    let history = simulate(seed, family, faults);
+    let history = match catch_unwind(AssertUnwindSafe(|| simulate(seed, family, faults))) {
+        Ok(history) => history,
+        Err(_) => {
+            tally.families[place].1 += 1;
+            tally.failed += 1;
+            let what = "an assertion failed, see above".to_owned();
+            let violation = Violation { invariant: "no panic", time: 0, what };
+            return tally.tell_of(family, seed, violation);
+        }
+    };
     tally.families[place].1 += 1;
     for fact in Fact::ALL {
         tally.families[place].2[*fact as usize] += u64::from(history.count(*fact));
     }
     if let Some(violation) = history.violation() {
         tally.failed += 1;
-        if tally.broken.len() < Tally::MOST_TOLD {
-            tally.broken.push((family, seed, violation.clone()));
-        }
+        tally.tell_of(family, seed, violation.clone());
     }
 }
 
@@ -138,7 +152,8 @@ pub(super) fn run(options: &Options) -> ExitCode {
         println!("{} seed {seed}: {} broken: {}", family.name(), violation.invariant, violation.what);
         println!("  replay: {}", replay::line(*family, &options.faults.0, *seed));
     }
-    if let Some((family, seed, _)) = tally.broken.first() {
+    // One that panics is told up to there by its replay, and by nothing else.
+    if let Some((family, seed, _)) = tally.broken.iter().find(|(.., violation)| violation.invariant != "no panic") {
         replay::tell(*family, *seed, options, Some(60));
     }
     println!("{} passed, {} failed", tally.worlds() - tally.failed, tally.failed + missing.len() as u64);

@@ -43,7 +43,10 @@ pub(super) fn run(options: &Options) -> ExitCode {
             Some(Kill { worlds, family, faults, seed, invariant }) => {
                 killed += 1;
                 println!("{name}: killed by {invariant} in {worlds} worlds ({rule})");
-                println!("  TENURE_MUTANT={name} {}", replay::line(family, &faults, seed));
+                println!(
+                    "  RUSTFLAGS='--cfg tenure_mutants' TENURE_MUTANT={name} {}",
+                    replay::line(family, &faults, seed)
+                );
             }
             None => {
                 println!("{name}: SURVIVED {} worlds ({rule})", options.seeds);

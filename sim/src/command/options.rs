@@ -15,7 +15,7 @@ Runs elections in simulated worlds and checks the invariants in each. A seed, a 
   --seeds N        how many worlds, dealt to the families in turn [100000]
   --from SEED      the first seed [0]
   --family NAMES   some of: redis, redis-shared, nats, ttl-store, etcd, zookeeper, kubernetes, kubernetes-shared, dynamodb,
-                   object-store, file,                   redlock, with commas between them [all]
+                   object-store, file, redlock, with commas between them [all]
   --faults WORD    none; all: whatever the rules assume can happen; clocks, deletions, records: beyond that, in clocks or in records; beyond: both;
                    or some of: loss, duplication, delay, pauses, partitions, crashes, deeds, restarts, drift, clocks, removals, wipes, restores [all]
   --threads N      [one a core]
@@ -84,6 +84,12 @@ impl Options {
                 }
             }
         }
+        if options.seeds == 0 {
+            return Err("no worlds prove nothing: --seeds needs at least 1".into());
+        }
+        if options.hours.is_some() && !matches!(options.mode, Mode::Soak(_)) {
+            return Err("--hours is for --soak".into());
+        }
         if !options.names.is_empty() && options.mode != Mode::Mutants {
             return Err(format!("{:?} is no option", options.names[0]));
         }
@@ -139,6 +145,8 @@ mod tests {
             ("--seeds", "needs a value"),
             ("--sees 1", "no option"),
             ("etcd", "no option"),
+            ("--seeds 0", "prove nothing"),
+            ("--hours 3", "--soak"),
         ] {
             assert!(read(line).unwrap_err().contains(told), "{line}");
         }

@@ -1,7 +1,7 @@
 //! I8: after faults end, a leader exists.
 //!
-//! Safety alone is easy: nobody ever leads. The world is calm for longer than a lease and the longest stretch before it ends. A candidate
-//! that refuses to lead because the store has lost its numbers (SAFETY 18) waits for its operator, and counts as one.
+//! Safety alone is easy: nobody ever leads. Somebody must within the longest lease and what the world stretches it by (`World::stretch`), and at its
+//! end. Candidates that all refuse to lead because the store has lost its numbers (SAFETY 18) wait for their operator.
 
 use super::{Invariant, Occurrence};
 

@@ -17,6 +17,9 @@ impl Invariant for NothingAfterTheDeadline {
             Occurrence::Began { tenure, late: true, .. } => {
                 Err(format!("tenure {tenure} begins when its deadline has passed"))
             }
+            Occurrence::Revived { process } => {
+                Err(format!("process {process} goes on with a tenure whose deadline has passed"))
+            }
             _ => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! I1: beliefs of two candidates, grace included, never overlap.
 //!
-//! It is the promise itself. Beliefs are intervals on the holders' own clocks, so an overlap can only begin when one of them begins.
+//! It is the promise itself. Beliefs are intervals on the holders' own clocks, so an overlap begins when one of them begins or is made longer.
 
 use super::{Invariant, Occurrence};
 
@@ -15,7 +15,7 @@ impl Invariant for OneLeader {
     fn check(&mut self, occurrence: &Occurrence<'_>) -> Result<(), String> {
         match occurrence {
             Occurrence::Overlap { newcomer, believer } => {
-                Err(format!("{newcomer} begins to lead while {believer} still believes"))
+                Err(format!("{newcomer} begins or goes on to lead while {believer} still believes"))
             }
             _ => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! A store that only reads and writes conditionally, as Kubernetes, DynamoDB and object stores do: contenders judge expiry, and the library's own
 //! adapter does the rest.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 use tenure::Moment;
 use tenure::adapter::{RegisterRecord, Writing};
@@ -46,7 +46,7 @@ impl RegisterStore {
         if !self.digests {
             return Some(Version::number(self.version));
         }
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = Digest::default();
         record.hash(&mut hasher);
         Some(Version::number(hasher.finish()))
     }
@@ -61,6 +61,27 @@ impl RegisterStore {
             };
             self.pushes.push((None, Hint::Seen(sight)));
         }
+    }
+}
+
+/// FNV-1a, defined here: what the standard library hashes with may change from one release to the next, and a seed must not.
+struct Digest(u64);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Digest(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Digest {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

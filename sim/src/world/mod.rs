@@ -119,6 +119,8 @@ pub struct World {
     settled: bool,
     /// When a foreign program was last seen to lead.
     foreign_led: u64,
+    /// When somebody led first after all faults had ended.
+    led_again: Option<u64>,
     resource: Resource,
     history: History,
 }
@@ -164,6 +166,7 @@ impl World {
             restores: 0,
             settled,
             foreign_led: 0,
+            led_again: None,
             resource: Resource::default(),
             history: History::new(assumptions, tale),
             rng,
@@ -212,16 +215,23 @@ impl World {
             let event = self.events[slot].take().expect("an event is due once");
             self.free.push(slot);
             self.happen(event);
+            if self.calm && self.led_again.is_none() && self.nodes.iter().any(|node| node.leads(time)) {
+                self.led_again = Some(time);
+            }
             self.draw();
         }
         let believes = self.nodes.iter().any(|node| node.believes(self.time));
         // A foreign program comes and goes as it likes.
         let foreign = self.time < self.foreign_led + FOREIGN_TURN;
-        let refused = self.nodes.iter().any(|node| node.refuses);
+        // One that refuses stands aside for those that do not; where all do, they wait for their operator.
+        let refused = self.nodes.iter().all(|node| node.refuses);
         for _ in 0..self.store.dead_displaced() {
             self.history.note(Fact::DeadDisplaced);
         }
-        let (leads, lost) = (believes || foreign || refused, self.resource.lost);
+        // Candidates that refused bid on, and every bid uses up a number: that may take longer.
+        let again = self.led_again.is_some_and(|time| time < FAULTS_END + self.stretch())
+            || self.history.count(Fact::TokenRefused) > 0;
+        let (leads, lost) = (believes && again || foreign || refused, self.resource.lost);
         if !self.history.is_violated() {
             self.history.check(self.time, &Occurrence::Closed { leads, lost });
         }
@@ -233,6 +243,11 @@ impl World {
             }
         }
         self.history
+    }
+
+    /// So long after the last fault somebody leads at the latest (I8): the longest lease on the slowest clock, what is still under way, and settling.
+    fn stretch(&self) -> u64 {
+        if self.settled { 46_000_000_000 } else { 28_000_000_000 }
     }
 
     /// A candidate's durations. Fleets with mixed leases are safe, and half of the worlds have one.

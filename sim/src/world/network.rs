@@ -101,10 +101,7 @@ impl World {
 
     /// Something may have changed in the store: who holds the office is checked against who believes, and watchers are told.
     pub(super) fn store_changed(&mut self) {
-        let World { store, clocks, time, .. } = self;
-        let truth = store.truth(&Present { time: *time, clocks });
-        let believers = self.believers();
-        self.history.check(self.time, &Occurrence::Holds { truth, believers: &believers });
+        self.holder_believes();
         for (whom, hint) in self.store.pushes() {
             for node in 0..self.nodes.len() {
                 let watches = self.nodes[node].watching && whom.is_none_or(|client| client / LIVES == node);
@@ -122,6 +119,14 @@ impl World {
             self.store_wake = next;
             self.schedule_at(next, Event::StoreExpires(next));
         }
+    }
+
+    /// Whoever believes must be who the store has in office.
+    pub(super) fn holder_believes(&mut self) {
+        let World { store, clocks, time, .. } = self;
+        let truth = store.truth(&Present { time: *time, clocks });
+        let believers = self.believers();
+        self.history.check(self.time, &Occurrence::Holds { truth, believers: &believers });
     }
 
     fn push(&mut self, node: usize, life: u32, watch: u32, hint: Hint) {

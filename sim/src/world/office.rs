@@ -17,9 +17,18 @@ impl World {
         self.history.say(self.time, node, || said(&action));
         match action {
             Action::SetDeadline(term) => {
-                self.nodes[node].term = term;
-                if let Some(term) = term {
-                    self.nodes[node].deadline = term.deadline;
+                let now = self.nodes[node].clock.local(self.time);
+                let last = std::mem::replace(&mut self.nodes[node].term, term);
+                let Some(term) = term else { return };
+                self.nodes[node].deadline = term.deadline;
+                if let Some(last) = last {
+                    // A renewal: the belief goes on, and nobody else may have begun.
+                    if now >= last.deadline {
+                        let process = self.number(node);
+                        self.history.check(self.time, &Occurrence::Revived { process });
+                    }
+                    self.overlaps_ours(node);
+                    self.holder_believes();
                 }
             }
             Action::Begin { tenure, token } => {
@@ -48,6 +57,11 @@ impl World {
                 (told.stop_by, told.stops) = (by, stops);
                 let (clock, life) = (told.clock, told.life);
                 self.schedule_at(clock.time_of(stops).max(self.time + 1), Event::WorkStops(node, life));
+                // Work that goes on after a long stop is a belief as well.
+                if self.nodes[node].leads(self.time) {
+                    self.overlaps_ours(node);
+                    self.holder_believes();
+                }
             }
             Action::End(ending) => {
                 let process = self.number(node);
@@ -71,13 +85,7 @@ impl World {
     fn overlaps(&mut self, node: usize) {
         let time = self.time;
         let newcomer = format!("node-{node}");
-        let others = self.nodes.iter().enumerate().filter(|(other, _)| *other != node);
-        let remains = time < self.nodes[node].remains.0;
-        let rival = others.filter(|(_, other)| other.believes(time)).map(|(other, _)| other).next();
-        if let Some(rival) = rival.or(remains.then_some(node)) {
-            let believer = format!("node-{rival}");
-            self.history.check(time, &Occurrence::Overlap { newcomer: &newcomer, believer: &believer });
-        }
+        self.overlaps_ours(node);
         for peer in 0..self.foreign.len() {
             let foreign = &self.foreign[peer];
             if !foreign.believes(foreign.clock.local(time)) {
@@ -89,6 +97,17 @@ impl World {
             } else {
                 self.history.note(Fact::ForeignLingered);
             }
+        }
+    }
+
+    /// A node begins or goes on to lead: no other of ours may believe.
+    fn overlaps_ours(&mut self, node: usize) {
+        let time = self.time;
+        let rival = (0..self.nodes.len()).find(|other| *other != node && self.nodes[*other].believes(time));
+        let remains = time < self.nodes[node].remains.0;
+        if let Some(rival) = rival.or(remains.then_some(node)) {
+            let (newcomer, believer) = (format!("node-{node}"), format!("node-{rival}"));
+            self.history.check(time, &Occurrence::Overlap { newcomer: &newcomer, believer: &believer });
         }
     }
 
