@@ -197,6 +197,8 @@ impl Store for SessionStore {
 
     fn restored(&mut self, incarnation: u64) {
         self.incarnation = self.incarnation.map(|_| incarnation);
+        // Names of sessions are random numbers: none comes twice.
+        self.next_session += incarnation;
         self.pushes.push((None, Hint::Lagged));
     }
 }

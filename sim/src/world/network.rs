@@ -150,11 +150,11 @@ impl World {
     /// The way of a second copy, if there is one.
     fn doubled(&mut self, message: &Message) -> Option<u64> {
         // SAFETY 9: an insert by value is not idempotent, and clients that would repeat it by themselves are told not to.
-        let doubled = match message.request {
-            Request::Insert(..) => planted(Mutant::ClientRetries) && self.rng.below(2) == 0,
-            _ => self.rng.chance(self.faults.duplication),
-        };
-        if self.calm || !doubled {
+        if let Request::Insert(..) = message.request {
+            let again = planted(Mutant::ClientRetries) && !self.calm;
+            return again.then(|| self.rng.between(100_000_000, 3_000_000_000));
+        }
+        if self.calm || !self.rng.chance(self.faults.duplication) {
             return None;
         }
         self.history.note(Fact::MessageDoubled);
