@@ -578,3 +578,66 @@ fn the_demo_plays_its_script_without_a_terminal() {
     assert!(text.contains("finds that it does not lead any more"), "{text}");
     assert!(scene.marked().is_empty(), "nothing is left running");
 }
+
+/// A copy of tenure that every user can execute, run as one who has no rights.
+fn as_nobody(scene: &Scene, home: Option<&str>, arguments: &[&str]) -> Output {
+    let copy = scene.path("tenure");
+    if !copy.exists() {
+        fs::copy(TENURE, &copy).expect("it can be copied");
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(copy).args(arguments);
+    command.env_clear().env("PATH", "/usr/bin:/bin").stdin(Stdio::null()).current_dir("/");
+    command.envs(home.map(|home| ("HOME", home)));
+    output(&mut command)
+}
+
+#[test]
+#[ignore = "needs root, to become another user"]
+fn an_ordinary_user_has_a_folder_of_its_own_and_is_told_where_it_has_no_right() {
+    let scene = Scene::new();
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).replace(scene.folder.to_str().unwrap(), "DIR");
+
+    let homeless = as_nobody(&scene, None, &["run", "x", "--", "true"]);
+    assert_eq!(homeless.status.code(), Some(64));
+    assert!(said(&homeless).contains("HOME is not set"), "{}", said(&homeless));
+
+    let home = scene.path("home");
+    fs::create_dir(&home).expect("it can be made");
+    std::os::unix::fs::chown(&home, Some(65534), Some(65534)).expect("root can");
+    let home = home.to_str().expect("UTF-8").to_owned();
+    let at_home = as_nobody(&scene, Some(&home), &["run", "x", "--", "sh", "-c", "exit 2"]);
+    assert_eq!(at_home.status.code(), Some(2), "{}", said(&at_home));
+    assert!(said(&at_home).contains("on file:DIR/home/.local/state/tenure (fenced; containment subreaper)"));
+
+    let closed = as_nobody(&scene, Some("/proc/1"), &["run", "x", "--", "true"]);
+    assert_eq!(closed.status.code(), Some(69), "{}", said(&closed));
+    let firm = as_nobody(&scene, Some(&home), &["run", "--require-containment", "pid-namespace", "x", "--", "true"]);
+    assert_eq!(firm.status.code(), Some(64));
+    assert!(
+        said(&firm).contains("the best here is subreaper: pid-namespace: Operation not permitted"),
+        "{}",
+        said(&firm)
+    );
+}
+
+#[test]
+#[ignore = "needs root, to mount a small disk"]
+fn a_full_disk_is_told_and_not_taken_for_an_office_that_is_held() {
+    let scene = Scene::new();
+    let disk = scene.path("disk");
+    fs::create_dir(&disk).expect("it can be made");
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=16k", "tmpfs"]).arg(&disk).status();
+    assert!(mounted.is_ok_and(|status| status.success()), "root can mount");
+    let _ = fs::write(disk.join("everything"), vec![0; 64 * 1024]);
+    let backend = format!("file:{}", disk.join("backend").display());
+    let hasty = output(&mut tenure(&["run", "--backend", &backend, "--no-wait", "x", "--", "true"]));
+    let patient = output(&mut tenure(&["run", "--backend", &backend, "--max-wait", "300ms", "x", "--", "true"]));
+    let unmounted = Command::new("umount").arg(&disk).status();
+    assert!(unmounted.is_ok_and(|status| status.success()));
+    for said in [hasty, patient] {
+        let text = String::from_utf8_lossy(&said.stderr);
+        assert_eq!(said.status.code(), Some(69), "{text}");
+        assert!(text.contains("make room on the disk"), "{text}");
+    }
+}

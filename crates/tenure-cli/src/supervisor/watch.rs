@@ -18,6 +18,8 @@ use crate::report::{Report, Tone};
 
 /// How long a guardian that lives needs at most to say that it has heard; one that is silent for longer is frozen.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(250);
+/// How long the guardian has to say how a command ended, before it counts as frozen.
+const REPORTS_WITHIN: Duration = Duration::from_secs(2);
 /// How long starting a command takes at most, on a machine that does much else.
 const STARTS_WITHIN: Duration = Duration::from_secs(5);
 /// How often to look after a command whose guardian may be frozen.
@@ -242,8 +244,8 @@ impl Watch<'_> {
                 return true;
             }
             if self.ward.is_command_dead() {
-                // Nobody has said so yet; whoever should have is given a moment.
-                state.stop = Some(Stop { kill_by: now.after(ANSWERS_WITHIN), ask_at: Moment::NEVER });
+                // Nobody has said so yet. Whoever should have knows the exit status, so it is worth waiting for.
+                state.stop = Some(Stop { kill_by: now.after(REPORTS_WITHIN), ask_at: Moment::NEVER });
             }
             return false;
         };
