@@ -60,10 +60,12 @@ pub(super) struct Options {
 }
 
 impl Options {
+    const SEEDS: u64 = 100_000;
+
     pub(super) fn read(words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut options = Options {
             mode: Mode::Check,
-            seeds: 100_000,
+            seeds: Self::SEEDS,
             from: 0,
             families: Family::ALL.to_vec(),
             faults: ("all".into(), Faults::ALL),
@@ -86,6 +88,12 @@ impl Options {
         }
         if options.seeds == 0 {
             return Err("no worlds prove nothing: --seeds needs at least 1".into());
+        }
+        let fixed = options.faults.0 != "all" || options.from != 0 || options.seeds != Self::SEEDS;
+        if fixed && matches!(options.mode, Mode::Soak(_)) {
+            return Err(
+                "--soak goes through all faults and seeds by itself: leave --faults, --seeds and --from out".into()
+            );
         }
         if options.hours.is_some() && !matches!(options.mode, Mode::Soak(_)) {
             return Err("--hours is for --soak".into());
@@ -147,6 +155,7 @@ mod tests {
             ("etcd", "no option"),
             ("--seeds 0", "prove nothing"),
             ("--hours 3", "--soak"),
+            ("--soak x --faults none", "leave --faults"),
         ] {
             assert!(read(line).unwrap_err().contains(told), "{line}");
         }
