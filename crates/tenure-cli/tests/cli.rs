@@ -72,7 +72,7 @@ fn every_wrong_invocation_says_what_to_do() {
     fs::write(&plain, "no program").expect("it can be written");
     let (plain, folder) = (plain.to_str().expect("UTF-8"), scene.folder.to_str().expect("UTF-8"));
     let beneath_a_file = format!("file:{plain}/beneath");
-    let unwritable = "file:/proc/tenure";
+    let unwritable = beneath_a_file.as_str();
     let secret = "redis://ada:s3cret@host:6379/0";
     let cases: &[&[&str]] = &[
         &[],
