@@ -8,7 +8,8 @@ use tenure::{Error, ErrorKind};
 /// The table for `--help` and the man page. The README has the same.
 pub(crate) const TABLE: &str = "\
 Exit status of `run`:
-  the command's own, or 128 + n if signal n ended it; or
+  the command's own, or 128 + n if signal n ended it
+  128 + n  signal n came while waiting for the office
   64   wrong usage, or a configuration that would not be safe
   69   the backend cannot be reached, or refuses
   70   an internal error; the command was ended
@@ -16,8 +17,7 @@ Exit status of `run`:
   75   leadership was lost, and the command was ended
   126  the command cannot be executed
   127  the command was not found
-  128 + n  signal n came while waiting for the office
-The last line of --json names the origin.";
+  The last line of --json names the origin.";
 
 /// Why the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -98,10 +98,12 @@ impl Post {
     /// Starts it again when it has ended and its pause is over, and thaws whoever has been frozen for long enough.
     fn keep(&mut self, scene: &Scene, number: usize) {
         self.thaw(Some(Instant::now()));
-        if let Some(run) = &mut self.run
-            && run.has_ended()
-        {
+        if let Some(status) = self.run.as_mut().and_then(Run::has_ended) {
             self.run = None;
+            if status.code() == Some(64) {
+                // This machine does not offer it.
+                self.level = "auto";
+            }
         }
         if self.run.is_none() && Instant::now() >= self.back_at {
             let command = child::command("registers");

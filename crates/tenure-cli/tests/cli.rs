@@ -1,4 +1,5 @@
-//! The command line as people meet it: every help, every refusal and every exit status, as golden files.
+//! The command line as people meet it: every help, every refusal and every exit status, as golden files. It is long because one look at it
+//! shall show what is covered.
 //!
 //! `TENURE_UPDATE_SNAPSHOTS=1 cargo test -p tenure-cli --test cli` writes them anew; read the difference before you keep it.
 
@@ -71,7 +72,7 @@ fn every_wrong_invocation_says_what_to_do() {
     fs::write(&plain, "no program").expect("it can be written");
     let (plain, folder) = (plain.to_str().expect("UTF-8"), scene.folder.to_str().expect("UTF-8"));
     let beneath_a_file = format!("file:{plain}/beneath");
-    let unwritable = "file:/proc/tenure";
+    let unwritable = beneath_a_file.as_str();
     let secret = "redis://ada:s3cret@host:6379/0";
     let cases: &[&[&str]] = &[
         &[],
@@ -550,7 +551,7 @@ fn completions_and_manual_pages_are_made() {
         assert!(said.status.success() && said.stdout.len() > 500, "{shell}");
     }
     let page = String::from_utf8(output(&mut tenure(&["man"])).stdout).expect("UTF-8");
-    assert!(page.contains(".TH tenure 1") && page.contains("Exit status of"), "{page}");
+    assert!(page.contains(".TH tenure 1") && page.contains(".SH \"EXIT STATUS\""), "{page}");
     let page = String::from_utf8(output(&mut tenure(&["man", "run"])).stdout).expect("UTF-8");
     assert!(page.contains("leadership was lost") && page.contains("kill\\-margin"), "{page}");
 }

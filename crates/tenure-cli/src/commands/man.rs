@@ -30,5 +30,7 @@ pub(crate) fn execute(arguments: &ManArgs) -> Result<(), Exit> {
     Man::new(page)
         .render(&mut text)
         .map_err(|error| Exit::new(Origin::Internal, format!("the page cannot be made: {error}")))?;
-    output::bytes(&text)
+    // What follows the flags in the help is the table of exit statuses, and that has a name in manual pages.
+    let text = String::from_utf8_lossy(&text).replace(".SH EXTRA", ".SH \"EXIT STATUS\"");
+    output::bytes(text.as_bytes())
 }

@@ -68,8 +68,8 @@ impl Run {
         below.iter().copied().chain(further).find(|pid| commands.contains(pid))
     }
 
-    pub(crate) fn has_ended(&mut self) -> bool {
-        self.process.try_wait().expect("it can be waited for").is_some()
+    pub(crate) fn has_ended(&mut self) -> Option<ExitStatus> {
+        self.process.try_wait().expect("it can be waited for")
     }
 
     pub(crate) fn events(&self) -> Vec<Value> {
