@@ -73,7 +73,9 @@ impl Screen {
         grantpt(&master).expect("it can be had");
         unlockpt(&master).expect("it can be had");
         let terminal = ptsname(&master, Vec::new()).expect("it has a name").into_string().expect("UTF-8");
-        let mut process = Command::new(std::env::current_exe().expect("a path"));
+        // A terminal's programs begin with every signal as it is by default, whatever this process was started to ignore.
+        let mut process = Command::new("env");
+        process.arg("--default-signal").arg(std::env::current_exe().expect("a path"));
         process.args([ROLE, &terminal]).args(program);
         process.env(MARK, &scene.folder).env("PS1", "ready> ").env("TENURE_BACKEND", scene.backend());
         process.env("TENURE", TENURE).env("TERM", "dumb").env("FOLDER", &scene.folder).env_remove("PROMPT_COMMAND");

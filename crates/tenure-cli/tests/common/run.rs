@@ -29,8 +29,11 @@ impl Run {
     pub(crate) fn start(scene: &Scene, id: &str, flags: &[&str], command: &[&str]) -> Run {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let events = scene.path(&format!("events-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
-        let mut process = Command::new(TENURE);
-        process.args(["run", "--backend", &scene.backend(), "--id", id]).arg(format!("--json={}", events.display()));
+        // What the tests' own parent ignores (nohup, a job in the background), tenure would hand down as ignored.
+        let mut process = Command::new("env");
+        process
+            .args(["--default-signal", TENURE, "run", "--backend", &scene.backend(), "--id", id])
+            .arg(format!("--json={}", events.display()));
         process.args(flags).args(["office", "--"]).args(command).env(MARK, &scene.folder);
         // Whatever becomes of the test, nothing of it is left running.
         process.env("TENURE_DIE_WITH_PARENT", "1");

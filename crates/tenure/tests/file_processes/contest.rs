@@ -171,11 +171,13 @@ impl Arena {
     }
 
     fn kill(&mut self, index: usize) {
+        // Read before the kill: whoever is waited for may be long dead by the time that this process runs again, and another may lead.
+        let at = BootClock.now();
         let fighter = &mut self.fighters[index];
         let _ = fighter.child.kill();
         let _ = fighter.child.wait();
         fighter.stopped_until = None;
-        self.histories.killed(index, BootClock.now());
+        self.histories.killed(index, at);
     }
 
     fn signal(&self, index: usize, signal: Signal) {

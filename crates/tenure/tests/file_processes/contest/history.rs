@@ -31,7 +31,7 @@ impl Histories {
         path
     }
 
-    /// The present life of a process has ended: it was waited for.
+    /// The present life of a process ended no earlier than this.
     pub(super) fn killed(&mut self, index: usize, at: Moment) {
         self.kills += 1;
         let life = self.lives.iter_mut().rfind(|life| life.index == index);
@@ -118,7 +118,7 @@ impl Life {
     /// Nobody believes anything after its death.
     fn cut_short(&self, mut tenures: Vec<Believed>) -> Vec<Believed> {
         if let (Some(last), Some(killed)) = (tenures.last_mut(), self.killed) {
-            last.until = last.until.min(killed.as_nanos());
+            last.until = last.until.min(killed.as_nanos().max(last.from));
         }
         tenures
     }
