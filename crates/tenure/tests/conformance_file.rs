@@ -124,7 +124,7 @@ impl Harness for Store {
     }
 
     async fn remove(&self, seat: &Seat) -> Hooked {
-        Ok(std::fs::remove_file(self.directory.lease(seat))?)
+        self.directory.remove(seat)
     }
 
     async fn overwrite(&self, seat: &Seat) -> Hooked {

@@ -43,12 +43,21 @@ impl Scratch {
     /// Removes every file.
     pub(crate) fn wipe(&self) -> Result<(), Box<dyn StdError + Send + Sync>> {
         for entry in fs::read_dir(&self.0)? {
-            match fs::remove_file(entry?.path()) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-                _ => {}
-            }
+            removed(&entry?.path())?;
         }
         Ok(())
+    }
+
+    /// Removes the lease file of an election, if anybody has made one by now.
+    pub(crate) fn remove(&self, seat: &Seat) -> Result<(), Box<dyn StdError + Send + Sync>> {
+        removed(&self.lease(seat))
+    }
+}
+
+fn removed(path: &Path) -> Result<(), Box<dyn StdError + Send + Sync>> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
     }
 }
 

@@ -43,9 +43,11 @@ pub(crate) fn contestant() {
         history.counts_on(&tenure);
         let resigned = tenure.is_held();
         let leadership = tenure.clone();
+        // Its work has stopped here; by the time that it hears of its resignation, another may lead.
+        let stopped = BootClock.now();
         let _ = runtime.block_on(tenure.resign());
         let voluntary = resigned && leadership.ending() == Some(Ending::Resigned);
-        history.write(&format!("ends {} {voluntary}", BootClock.now().as_nanos()));
+        history.write(&format!("ends {} {voluntary}", stopped.as_nanos()));
     }
 }
 
