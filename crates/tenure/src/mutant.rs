@@ -139,6 +139,7 @@ mutants! {
     MemoryHerdWoken, "memory-herd-woken", "DESIGN: only the next in line is told", "memory::tests::watching::only_the_next_in_line_is_told_that_the_office_is_its_own";
     LostSessionUnpaced, "lost-session-unpaced", "DESIGN: a store that answers with a dead session is not flooded", "a_candidate_whose_session_died_does_not_stand_at_once_again";
     RegressionWhileSettling, "regression-while-settling", "SAFETY 18: a higher token seen while settling refuses the win", "a_higher_token_seen_while_settling_refuses_the_win";
+    BeatsNumberedAnew, "beats-numbered-anew", "SAFETY 21: an answer belongs to one heartbeat", "a_heart_made_anew_takes_no_answer_to_its_predecessors_beat";
     ClientRetries, "client-retries", "SAFETY 9: no client repeats a write that is not idempotent", "";
     OldTokenShown, "old-token-shown", "I10: an observer never sees a token go back", "an_observer_never_sees_a_token_go_back";
     MemorySilentWatchEnd, "memory-silent-watch-end", "DESIGN: a watch never ends silently", "memory::tests::watching::a_watcher_that_does_not_read_is_told_that_it_lags";

@@ -247,7 +247,7 @@ impl World {
 
     /// So long after the last fault somebody leads at the latest (I8): the longest lease on the slowest clock, what is still under way, and settling.
     fn stretch(&self) -> u64 {
-        if self.settled { 46_000_000_000 } else { 28_000_000_000 }
+        if self.settled { 50_000_000_000 } else { 30_000_000_000 }
     }
 
     /// A candidate's durations. Fleets with mixed leases are safe, and half of the worlds have one.

@@ -52,7 +52,8 @@ impl World {
                 let told = &mut self.nodes[node];
                 // Work takes its time to stop, up to the grace it was given. Whoever is told too late drops it where it stands.
                 let punctual = now <= told.deadline.after(Duration::from_millis(100));
-                let left = if punctual { told.timing.grace() } else { by.since(now) };
+                let late = now.since(told.deadline.min(now));
+                let left = if punctual { told.timing.grace().saturating_sub(late) } else { by.since(now) };
                 let stops = now.after(Duration::from_nanos(self.rng.below((left.as_nanos() as u64).max(1))));
                 (told.stop_by, told.stops) = (by, stops);
                 let (clock, life) = (told.clock, told.life);

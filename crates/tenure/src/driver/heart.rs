@@ -18,7 +18,6 @@ pub struct Heart {
     call: Option<(AttemptId, Moment)>,
     /// The first send since the last good answer: which of several an answer belongs to cannot be known.
     unanswered: Option<Moment>,
-    beats: u64,
     next: Moment,
 }
 
@@ -39,7 +38,7 @@ impl Heart {
     /// The heart of a session that was extended by a request sent at `from`, for `ttl`.
     pub fn new(from: Moment, ttl: Duration) -> Self {
         let next = from.after(ttl / 3);
-        Heart { from, ttl, seats: Vec::new(), call: None, unanswered: None, beats: 0, next }
+        Heart { from, ttl, seats: Vec::new(), call: None, unanswered: None, next }
     }
 
     /// Lets time pass.
@@ -54,8 +53,10 @@ impl Heart {
         if self.call.is_some() || now < self.next {
             return Pulse::Rest;
         }
-        self.beats += 1;
-        let attempt = Attempt { id: AttemptId(self.beats), sent: now };
+        // Numbered by its instant: a heart that is made anew for the same session must not take the late answer to its predecessor's heartbeat
+        // for one to its own.
+        let number = if planted(Mutant::BeatsNumberedAnew) { 1 } else { now.as_nanos() };
+        let attempt = Attempt { id: AttemptId(number), sent: now };
         self.call = Some((attempt.id, now.after(self.ttl / 5)));
         if planted(Mutant::NewestSendCredited) {
             self.unanswered = Some(now);
@@ -145,6 +146,18 @@ mod tests {
         assert_eq!(heart.answered(second.id, extended, at(110)), Pulse::Moved);
         assert_eq!(heart.answered(second.id, extended, at(111)), Pulse::Rest, "an echo");
         assert_eq!(heart.from, at(105));
+    }
+
+    #[test]
+    fn a_heart_made_anew_takes_no_answer_to_its_predecessors_beat() {
+        // Found by simulation: both numbered their first heartbeat 1, and an answer to the first was credited to the second, which was lost.
+        let mut former = heart();
+        let Pulse::Send(first) = former.tick(at(105)) else { panic!("due") };
+        let mut heart = heart();
+        let Pulse::Send(second) = heart.tick(at(106)) else { panic!("due") };
+        assert_ne!(first.id, second.id);
+        assert_eq!(heart.answered(first.id, Some(Beat::Extended { ttl: TTL }), at(107)), Pulse::Rest);
+        assert_eq!(heart.from, at(100));
     }
 
     #[test]
