@@ -199,6 +199,33 @@ fn what_was_ignored_stays_ignored_for_the_command() {
 }
 
 #[test]
+fn a_command_that_was_held_firmly_is_not_run_again_more_loosely() {
+    // The record says that the kernel ends all of it with its guardian; the next candidate counts on that.
+    let scene = Scene::new();
+    let once = scene.path("once");
+    let command = format!("echo ran >> {}; echo 0 > /proc/sys/user/max_pid_namespaces", once.display());
+    let mut process = Command::new("unshare");
+    process.args([
+        "-Urmpf",
+        "--mount-proc",
+        "sh",
+        "-c",
+        "\"$@\"; exit $?",
+        "sh",
+        TENURE,
+        "run",
+        "--on-exit",
+        "restart",
+    ]);
+    process.args(["--backend", &scene.backend(), "office", "--", "sh", "-c", &command]).env(MARK, &scene.folder);
+    let said = output(process.stdin(Stdio::null()));
+    let told = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert_eq!(said.status.code(), Some(70), "{told}");
+    assert!(told.contains("was held by pid-namespace"), "{told}");
+    assert_eq!(std::fs::read_to_string(once).unwrap(), "ran\n");
+}
+
+#[test]
 fn the_office_is_given_up_when_the_command_ends() {
     let scene = Scene::new();
     let mut run = Run::start(&scene, "one", &[], &["true"]);

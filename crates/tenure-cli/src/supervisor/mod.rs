@@ -40,6 +40,8 @@ struct Supervisor<'a> {
     signals: Signals,
     opened: Opened,
     candidates: Vec<Candidate>,
+    /// How firmly the first guardian holds the command; every other has to, too.
+    level: Level,
     /// The guardian of the next command.
     ward: Option<Ward>,
     /// Guardians whose work is done, until they have been waited for.
@@ -93,8 +95,8 @@ impl<'a> Supervisor<'a> {
             "ttl": config.durations.ttl.as_secs_f64(), "pid": std::process::id(),
         });
         report.tell("standing", fields, Tone::Plain, &sentence);
-        let (ward, retired) = (Some(ward), Vec::new());
-        Ok(Supervisor { config, report, terminal, signals, opened, candidates, ward, retired })
+        let (level, ward, retired) = (ward.level, Some(ward), Vec::new());
+        Ok(Supervisor { config, report, terminal, signals, opened, candidates, level, ward, retired })
     }
 
     async fn serve(&mut self) -> Result<Exit, Exit> {
@@ -129,7 +131,7 @@ impl<'a> Supervisor<'a> {
                     if let Some(mut gone) = self.ward.take() {
                         gone.seize().await;
                     }
-                    self.ward = Some(hire(self.config, self.terminal.is_some()).await?);
+                    self.ward = Some(hire(self.config, self.terminal.is_some(), self.level).await?);
                 }
             }
         }
@@ -210,7 +212,7 @@ impl<'a> Supervisor<'a> {
     async fn run_once(&mut self, office: &Office) -> Result<Ended, Exit> {
         let mut ward = match self.ward.take() {
             Some(ward) => ward,
-            None => hire(self.config, self.terminal.is_some()).await?,
+            None => hire(self.config, self.terminal.is_some(), self.level).await?,
         };
         let leadership = &office.leadership;
         // Subscribed first and read then: no extension falls between.
@@ -296,7 +298,7 @@ impl<'a> Supervisor<'a> {
     /// Lets others win before it runs again.
     async fn sat_out(&mut self) -> Result<Next, Exit> {
         if self.ward.is_none() {
-            self.ward = Some(hire(self.config, self.terminal.is_some()).await?);
+            self.ward = Some(hire(self.config, self.terminal.is_some(), self.level).await?);
         }
         tokio::select! {
             () = tokio::time::sleep(self.config.durations.retry) => Ok(Next::Again),
@@ -316,10 +318,19 @@ impl<'a> Supervisor<'a> {
     }
 }
 
-async fn hire(config: &Config, at_terminal: bool) -> Result<Ward, Exit> {
+/// A guardian in the place of one that is gone. It must hold the command as firmly: the record says how soon another may follow when this process
+/// dies, and what may be required was required of every guardian.
+async fn hire(config: &Config, at_terminal: bool, level: Level) -> Result<Ward, Exit> {
     let ward = Ward::hire(&config.brief(at_terminal), &config.command, &config.place);
     let ward = ward.map_err(|error| unhired(config, error.into()))?;
-    ward.prepared().await.map_err(|error| unhired(config, error))
+    let ward = ward.prepared().await.map_err(|error| unhired(config, error))?;
+    if ward.level < level {
+        let Ward { level: now, because, .. } = &ward;
+        let sentence =
+            format!("the command was held by {level}, and now only {now} can be had ({because}); it is not run again");
+        return Err(Exit::new(Origin::Internal, sentence));
+    }
+    Ok(ward)
 }
 
 fn unhired(config: &Config, why: Unhired) -> Exit {
