@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use testbed::certificates::Authority;
-use testbed::redis::{Cluster, Fsync, Redis, Reply, Sentinels, missing};
+use testbed::redis::{Cluster, Engine, Fsync, Redis, Reply, Sentinels, missing};
 use testbed::{Proxy, Trials};
 
 fn main() {
@@ -21,6 +21,7 @@ fn main() {
         .needing(missing(), "a_failover_makes_a_replica_the_master", a_failover_makes_a_replica_the_master)
         .needing(missing(), "a_killed_master_is_replaced", a_killed_master_is_replaced)
         .needing(missing(), "a_cluster_serves_every_slot", a_cluster_serves_every_slot)
+        .needing(Engine::Valkey.missing(), "valkey_answers_alone_with_sentinels_and_as_a_cluster", valkey)
         .main()
 }
 
@@ -163,4 +164,14 @@ fn a_cluster_serves_every_slot() {
         assert_eq!(answer.unwrap(), text("OK"), "{key}");
     }
     assert!(cluster.nodes[0].ask(&["SET", "foo", "x"]).unwrap_err().to_string().contains("MOVED 12182"));
+}
+
+fn valkey() {
+    let valkey = Redis::with().valkey().start().unwrap();
+    let answer = valkey.ask(&["INFO", "server"]).unwrap();
+    assert!(answer.text().unwrap().contains("server_name:valkey"), "{answer:?}");
+    let group = Sentinels::with(1, Redis::with().valkey()).unwrap();
+    assert_eq!(group.failover().unwrap(), 1);
+    let cluster = Cluster::with(Redis::with().valkey()).unwrap();
+    assert_eq!(cluster.nodes[2].ask(&["SET", "foo", "x"]).unwrap(), text("OK"));
 }

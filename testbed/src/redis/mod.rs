@@ -1,4 +1,4 @@
-//! Redis: one, three with sentinels, or a cluster.
+//! Redis and Valkey: one, three with sentinels, or a cluster.
 
 mod cluster;
 mod resp;
@@ -13,15 +13,15 @@ use std::process::Command;
 pub use cluster::Cluster;
 pub use resp::Reply;
 pub use sentinels::Sentinels;
-pub use settings::{Fsync, Settings, Tls};
+pub use settings::{Engine, Fsync, Settings, Tls};
 
 use self::resp::Connection;
-use crate::tools::{self, Missing};
+use crate::tools::Missing;
 use crate::{Failure, Place, Program, Server};
 
-/// What is not installed of it; nothing when tests can use it.
+/// What is not installed of Redis; nothing when tests can use it.
 pub fn missing() -> Option<Missing> {
-    tools::REDIS.missing()
+    Engine::Redis.missing()
 }
 
 /// One Redis server. What every [`Server`] can, it can.
@@ -108,7 +108,7 @@ impl Program for Process {
     }
 
     fn command(&self, place: &Place) -> Result<Command, Failure> {
-        let mut command = Command::new(tools::REDIS.find("redis-server")?);
+        let mut command = Command::new(self.0.engine.program()?);
         command.arg(settings_of(place));
         Ok(command)
     }

@@ -6,9 +6,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::resp::Connection;
-use super::{Redis, Settings, socket_of};
+use super::{Engine, Redis, Settings, socket_of};
 use crate::server::eventually;
-use crate::{Failure, Place, Program, Server, tools};
+use crate::{Failure, Place, Program, Server};
 
 /// What the sentinels call the master.
 const NAME: &str = "office";
@@ -35,12 +35,13 @@ impl Sentinels {
     pub fn with(replicas: usize, settings: Settings) -> Result<Self, Failure> {
         // A replica that is up to date at once, whatever the machine does.
         let settings = settings.line("repl-diskless-sync-delay 0");
+        let engine = settings.engine;
         let mut servers = vec![settings.clone().start()?];
         let master = servers[0].address();
         for _ in 0..replicas {
             servers.push(settings.clone().line(&format!("replicaof 127.0.0.1 {}", master.port())).start()?);
         }
-        let sentinels = (0..3).map(|_| Server::start(Sentinel { master })).collect::<Result<_, _>>()?;
+        let sentinels = (0..3).map(|_| Server::start(Sentinel { engine, master })).collect::<Result<_, _>>()?;
         let group = Sentinels { servers, sentinels };
         let patience = Duration::from_secs(60);
         eventually(patience, || group.know_each_other(replicas))
@@ -109,6 +110,7 @@ impl Sentinels {
 
 #[derive(Debug)]
 struct Sentinel {
+    engine: Engine,
     master: SocketAddr,
 }
 
@@ -134,8 +136,8 @@ impl Program for Sentinel {
 
     /// It writes to its own settings, which is how it remembers.
     fn command(&self, place: &Place) -> Result<Command, Failure> {
-        let mut command = Command::new(tools::REDIS.find("redis-sentinel")?);
-        command.arg(settings_of(place));
+        let mut command = Command::new(self.engine.program()?);
+        command.arg(settings_of(place)).arg("--sentinel");
         Ok(command)
     }
 

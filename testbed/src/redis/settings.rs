@@ -4,10 +4,41 @@ use std::path::PathBuf;
 
 use super::{Redis, socket_of};
 use crate::certificates::{Authority, Certificate};
+use crate::tools::{self, Missing, Tool};
 use crate::{Failure, Place};
 
 /// The user that the testbed itself is, and its password: whoever reaches the private socket may know it.
 pub(super) const ADMIN: &str = "testbed";
+
+/// Which of the two programs that share a protocol and a file of settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// Redis.
+    #[default]
+    Redis,
+    /// Valkey.
+    Valkey,
+}
+
+impl Engine {
+    /// What is not installed of it; nothing when tests can use it.
+    pub fn missing(self) -> Option<Missing> {
+        self.tool().missing()
+    }
+
+    fn tool(self) -> &'static Tool {
+        match self {
+            Engine::Redis => &tools::REDIS,
+            Engine::Valkey => &tools::VALKEY,
+        }
+    }
+
+    /// The program, which is a sentinel too.
+    pub(super) fn program(self) -> Result<PathBuf, Missing> {
+        let tool = self.tool();
+        tool.find(tool.binaries[0])
+    }
+}
 
 /// When what was written is forced to disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +65,7 @@ pub struct Tls {
 /// What a server is started with.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    pub(super) engine: Engine,
     pub(super) tls: Option<Tls>,
     pub(super) cluster: bool,
     append_only: Option<Fsync>,
@@ -47,6 +79,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
+            engine: Engine::Redis,
             tls: None,
             cluster: false,
             append_only: None,
@@ -61,6 +94,12 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Is Valkey, and not Redis.
+    pub fn valkey(mut self) -> Self {
+        self.engine = Engine::Valkey;
+        self
+    }
+
     /// Speaks TLS only.
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);

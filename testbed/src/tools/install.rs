@@ -2,7 +2,8 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::{Source, Tool, WHOLE, cache};
@@ -76,7 +77,31 @@ fn cached(tool: &Tool, fill: impl FnOnce(&Path) -> Result<(), Failure>) -> Resul
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).when(folder.display())?;
     fill(&folder)?;
+    for binary in tool.binaries {
+        link(&folder, binary)?;
+    }
     fs::write(folder.join(WHOLE), "").when(folder.display())
+}
+
+/// Some packages keep a program among their own files: it gets a name in `bin`, where all others are.
+fn link(folder: &Path, binary: &str) -> Result<(), Failure> {
+    let bin = folder.join("bin");
+    if bin.join(binary).exists() {
+        return Ok(());
+    }
+    let not_there = || Failure::new(format!("{binary} is in none of the folders of what was installed"));
+    let found = search(folder, binary).ok_or_else(not_there)?;
+    fs::create_dir_all(&bin).when(bin.display())?;
+    fs::set_permissions(&found, fs::Permissions::from_mode(0o755)).when(found.display())?;
+    std::os::unix::fs::symlink(&found, bin.join(binary)).when(found.display())
+}
+
+fn search(folder: &Path, name: &str) -> Option<PathBuf> {
+    let entries: Vec<_> = fs::read_dir(folder).ok()?.flatten().collect();
+    let here =
+        entries.iter().find(|entry| entry.file_name() == name && entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let folders = entries.iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    here.map(|entry| entry.path()).or_else(|| folders.map(|entry| entry.path()).find_map(|path| search(&path, name)))
 }
 
 fn maven(folder: &Path, artefact: &str, version: &str) -> Result<(), Failure> {

