@@ -7,7 +7,7 @@
 
 mod office;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use tenure::Moment;
 
@@ -32,7 +32,7 @@ pub(super) fn check(record: &Record) -> Result<(), Broken> {
     let mut events: Vec<(Moment, u8, Event)> = Vec::new();
     for (number, call) in calls.iter().enumerate() {
         events.push((call.start, 0, Event::Call(number)));
-        match call.end.filter(|_| call.outcome != Outcome::Unknown) {
+        match call.end.filter(|_| is_answered(call)) {
             Some(end) => events.push((end, 1, Event::Answer(number))),
             None => events.push((call.start.after(LATEST), 1, Event::Forget(number))),
         }
@@ -49,6 +49,10 @@ pub(super) fn check(record: &Record) -> Result<(), Broken> {
     Ok(())
 }
 
+fn is_answered(call: &Call) -> bool {
+    call.end.is_some() && call.outcome != Outcome::Unknown
+}
+
 enum Event {
     Call(usize),
     Answer(usize),
@@ -61,7 +65,26 @@ enum Event {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Possibility {
     office: Office,
+    /// Of those that are answered later.
     done: BTreeSet<usize>,
+    /// Of those that never are.
+    used: BTreeSet<usize>,
+}
+
+/// Possibilities without those that are worse than another: the same office, with more of the calls used up that are never answered.
+#[derive(Debug, Default)]
+struct Seen(HashMap<(Office, BTreeSet<usize>), Vec<BTreeSet<usize>>>);
+
+impl Seen {
+    /// Whether it is none of the worse ones.
+    fn insert(&mut self, one: &Possibility) -> bool {
+        let used = self.0.entry((one.office.clone(), one.done.clone())).or_default();
+        let worse = used.iter().any(|other| other.is_subset(&one.used));
+        if !worse {
+            used.push(one.used.clone());
+        }
+        !worse
+    }
 }
 
 struct Replay<'a> {
@@ -70,14 +93,13 @@ struct Replay<'a> {
     under_way: BTreeSet<usize>,
     touched: u32,
     possible: HashSet<Possibility>,
-    /// What was found last, to tell of.
-    last: BTreeMap<usize, String>,
 }
 
 impl<'a> Replay<'a> {
     fn new(rules: Rules, calls: &'a [&'a Call]) -> Self {
-        let possible = HashSet::from([Possibility { office: Office::default(), done: BTreeSet::new() }]);
-        Replay { rules, calls, under_way: BTreeSet::new(), touched: 0, possible, last: BTreeMap::new() }
+        let possible =
+            HashSet::from([Possibility { office: Office::default(), done: BTreeSet::new(), used: BTreeSet::new() }]);
+        Replay { rules, calls, under_way: BTreeSet::new(), touched: 0, possible }
     }
 
     fn step(&mut self, event: Event) -> Result<(), String> {
@@ -111,18 +133,30 @@ impl<'a> Replay<'a> {
             .drain()
             .map(|mut one| {
                 one.done.remove(&number);
+                one.used.remove(&number);
                 one
             })
             .collect();
     }
 
     fn touch(&mut self) {
-        let touched: Vec<_> = self
-            .possible
-            .iter()
-            .map(|one| Possibility { office: one.office.touched(), done: one.done.clone() })
-            .collect();
+        let touched: Vec<_> =
+            self.possible.iter().map(|one| Possibility { office: one.office.touched(), ..one.clone() }).collect();
         self.possible.extend(touched);
+    }
+
+    /// Lets every look that finds just what is there take effect at once: it changes nothing, and whatever is possible without it is possible with
+    /// it. Otherwise each order of looks would be a possibility of its own.
+    fn settle(&self, one: &mut Possibility) {
+        for &call in &self.under_way {
+            let looks = matches!(self.calls[call].outcome, Outcome::Saw(_) | Outcome::Beaten { .. });
+            if looks
+                && !one.done.contains(&call)
+                && one.office.after(self.calls[call], self.rules) == [one.office.clone()]
+            {
+                one.done.insert(call);
+            }
+        }
     }
 
     /// Keeps what explains this answer.
@@ -130,26 +164,35 @@ impl<'a> Replay<'a> {
         if self.touched > 0 {
             self.touch();
         }
-        let mut found = HashSet::new();
-        let mut seen: HashSet<Possibility> = HashSet::new();
-        let mut open: Vec<Possibility> = self.possible.iter().cloned().collect();
-        while let Some(one) = open.pop() {
-            if !seen.insert(one.clone()) {
+        let (mut found, mut seen, mut steps) = (HashSet::new(), Seen::default(), 0);
+        // What uses up least comes first, so that what is worse is known as such.
+        let mut open: BTreeMap<usize, Vec<Possibility>> = BTreeMap::new();
+        for one in &self.possible {
+            open.entry(one.used.len()).or_default().push(one.clone());
+        }
+        while let Some(mut next) = open.first_entry() {
+            let Some(mut one) = next.get_mut().pop() else {
+                next.remove();
+                continue;
+            };
+            self.settle(&mut one);
+            if !seen.insert(&one) {
                 continue;
             }
-            if seen.len() > MOST {
+            steps += 1;
+            if steps > MOST {
                 return Err(format!("more than {MOST} states are possible: this history cannot be judged"));
             }
             if one.done.contains(&number) {
                 found.insert(one);
                 continue;
             }
-            let next = self.under_way.iter().filter(|call| !one.done.contains(call));
-            for &call in next {
+            for &call in self.under_way.iter().filter(|call| !one.done.contains(call) && !one.used.contains(call)) {
                 for office in one.office.after(self.calls[call], self.rules) {
-                    let mut done = one.done.clone();
-                    done.insert(call);
-                    open.push(Possibility { office, done });
+                    let mut next = Possibility { office, ..one.clone() };
+                    let taken = if is_answered(self.calls[call]) { &mut next.done } else { &mut next.used };
+                    taken.insert(call);
+                    open.entry(next.used.len()).or_default().push(next);
                 }
             }
         }
@@ -158,11 +201,6 @@ impl<'a> Replay<'a> {
         }
         self.possible = found;
         self.forget(number);
-        let call = self.calls[number];
-        self.last.insert(number, format!("{} -> {}", call.act, call.outcome));
-        while self.last.len() > 6 {
-            self.last.pop_first();
-        }
         Ok(())
     }
 
