@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -22,12 +22,15 @@ use crate::builder::RedisBuilder;
 use crate::keys::{Keys, Prefix};
 use crate::link::Link;
 use crate::record::{Details, Record, Seen, sight};
-use crate::script::{self, Call, Reply};
+use crate::script::{self, Reply, Step};
 use crate::servers::{Redirect, Servers};
 use crate::settings::Examination;
 use crate::subscriptions::Subscription;
 use crate::url::Address;
 use crate::watch;
+
+/// Counts the bids of this process.
+static DRAWS: AtomicU64 = AtomicU64::new(0);
 
 /// Elections on a Redis or Valkey server; see the [crate](crate).
 ///
@@ -104,8 +107,8 @@ impl RedisBackend {
     /// Who holds the office now.
     pub(crate) async fn look(&self, seat: &Seat) -> Result<Option<Seen>, Error> {
         let keys = self.keys(seat);
-        let call = Call::new(&script::INSPECT, [keys.record.clone()]);
-        match self.call(&keys, &call, self.0.call_timeout).await? {
+        let look = Step::new(&script::INSPECT, [keys.record.clone()]);
+        match self.call(&keys, &[look], self.0.call_timeout).await? {
             Reply::Held(seen) => Ok(Some(seen)),
             _ => Ok(None),
         }
@@ -114,14 +117,13 @@ impl RedisBackend {
     /// Puts another record in the place of one that still has this version, for the rest of its life.
     pub(crate) async fn amend(&self, seat: &Seat, version: &Version, record: &Record) -> Result<Reply, Error> {
         let keys = self.keys(seat);
-        let call = Call::new(&script::AMEND, [keys.record.clone()])
+        let amend = Step::new(&script::AMEND, [keys.record.clone()])
             .arg(version.as_text().unwrap_or_default())
             .arg(record.tenure)
             .arg(record.token)
             .arg(if record.asked_to_resign { 'a' } else { '-' })
-            .bytes(record.details.encode())
-            .arg(&keys.channel);
-        self.call(&keys, &call, self.0.call_timeout).await
+            .bytes(record.details.encode());
+        self.call(&keys, &[amend, tell(&keys)], self.0.call_timeout).await
     }
 
     pub(crate) async fn subscribe(&self, seat: &Seat) -> Result<Subscription, Error> {
@@ -134,10 +136,10 @@ impl RedisBackend {
         bounded(self.0.call_timeout, subscribing).await.unwrap_or_else(|| Err(self.silent()))
     }
 
-    /// Runs one script, for no longer than `bound`: what was not answered by then may have been done.
-    async fn call(&self, keys: &Keys, call: &Call, bound: Duration) -> Result<Reply, Error> {
+    /// Makes one call, for no longer than `bound`: what was not answered by then may have been done.
+    async fn call(&self, keys: &Keys, steps: &[Step], bound: Duration) -> Result<Reply, Error> {
         let sent = AtomicBool::new(false);
-        match bounded(bound, self.follow(keys, call, &sent)).await {
+        match bounded(bound, self.follow(keys, steps, &sent)).await {
             Some(answer) => answer,
             None if sent.load(Ordering::Relaxed) && !planted(Mutant::RedisTimeoutHarmless) => {
                 Err(self.silent().indeterminate())
@@ -146,17 +148,14 @@ impl RedisBackend {
         }
     }
 
-    async fn follow(&self, keys: &Keys, call: &Call, sent: &AtomicBool) -> Result<Reply, Error> {
+    async fn follow(&self, keys: &Keys, steps: &[Step], sent: &AtomicBool) -> Result<Reply, Error> {
         let mut link = self.0.servers.link(keys.slot()).await?;
         let mut asking = false;
         for _ in 0..Self::HOPS {
             sent.store(true, Ordering::Relaxed);
-            let answer = match asking {
-                false => awaited(&link, link.run(call)).await,
-                true => awaited(&link, link.run_asking(call)).await,
-            };
-            let error = match answer {
-                Ok(value) => return self.read(keys, &link, &value),
+            let answers = awaited(&link, link.run(steps, asking)).await;
+            let error = match answers.and_then(|answers| answers.into_iter().collect::<RedisResult<Vec<_>>>()) {
+                Ok(answers) => return self.read(keys, &link, &answers),
                 Err(error) => error,
             };
             // Whoever sends us elsewhere has done nothing.
@@ -174,12 +173,19 @@ impl RedisBackend {
         Err(Error::unavailable("the servers of the cluster send us from one to the other"))
     }
 
-    fn read(&self, keys: &Keys, link: &Link, value: &Value) -> Result<Reply, Error> {
-        let reply = Reply::read(value, &keys.record)?;
-        if let Reply::Held(seen) = &reply {
+    /// Reads the one answer that says something.
+    fn read(&self, keys: &Keys, link: &Link, answers: &[Value]) -> Result<Reply, Error> {
+        let mut said = Reply::Vacant;
+        for answer in answers {
+            match Reply::read(answer, &keys.record)? {
+                Reply::Done => {}
+                reply => said = reply,
+            }
+        }
+        if let Reply::Held(seen) = &said {
             link.subscriptions().seen(keys, seen);
         }
-        Ok(reply)
+        Ok(said)
     }
 
     fn failed(&self, error: &redis::RedisError, link: &Link) -> Error {
@@ -198,29 +204,36 @@ impl RedisBackend {
     async fn run_for(&self, bid: &Bid) -> Result<Standing, Error> {
         let keys = self.keys(bid.seat());
         let displace = bid.displace().and_then(Version::as_text).unwrap_or_default();
-        let call = Call::new(&script::STAND, [keys.record.clone(), keys.counter.clone()])
+        // Each bid draws for itself: a number that an earlier one drew is not used.
+        let drawer = format!("{}.{}", bid.tenure(), DRAWS.fetch_add(1, Ordering::Relaxed));
+        let both = [keys.record.clone(), keys.counter.clone()];
+        let draw = Step::new(&script::DRAW, both.clone())
             .arg(bid.tenure())
-            .arg(ttl_in_millis(bid.lease())?)
             .arg(displace)
-            .bytes(Details::of(bid)?.encode())
-            .arg(Self::COUNTER_LIFE.as_millis())
-            .arg(&keys.channel);
-        match self.call(&keys, &call, bid.call_timeout()).await? {
+            .arg(&drawer)
+            .arg(Self::COUNTER_LIFE.as_millis());
+        let stand = Step::new(&script::STAND, both)
+            .arg(bid.tenure())
+            .arg(displace)
+            .arg(&drawer)
+            .arg(ttl_in_millis(bid.lease())?)
+            .bytes(Details::of(bid)?.encode());
+        match self.call(&keys, &[draw, stand], bid.call_timeout()).await? {
             Reply::Ours(record) => Ok(Standing::Elected(grant(bid, &record))),
             other => Ok(Standing::Held(sight(held(&other)))),
         }
     }
 
-    fn renewal(&self, bid: &Bid, version: &Version) -> Result<Call, Error> {
-        Ok(Call::new(&script::RENEW, [self.keys(bid.seat()).record])
+    fn renewal(&self, bid: &Bid, version: &Version) -> Result<Step, Error> {
+        Ok(Step::new(&script::RENEW, [self.keys(bid.seat()).record])
             .arg(bid.tenure())
             .arg(version.as_text().unwrap_or_default())
             .arg(ttl_in_millis(bid.lease())?))
     }
 
     async fn extend(&self, bid: &Bid, version: &Version) -> Result<Renewal, Error> {
-        let call = self.renewal(bid, version)?;
-        Ok(renewed(bid, self.call(&self.keys(bid.seat()), &call, bid.call_timeout()).await?))
+        let renew = self.renewal(bid, version)?;
+        Ok(renewed(bid, self.call(&self.keys(bid.seat()), &[renew], bid.call_timeout()).await?))
     }
 
     /// Renews what is on one server in one go.
@@ -228,13 +241,13 @@ impl RedisBackend {
         let bound = due.iter().map(|one| one.bid.call_timeout()).min().unwrap_or_default();
         let calls: Result<Vec<_>, Error> = due.iter().map(|one| self.renewal(&one.bid, &one.version)).collect();
         let Ok(calls) = calls else { return due.iter().map(|_| None).collect() };
-        match bounded(bound, awaited(link, link.run_many(&calls))).await {
+        match bounded(bound, awaited(link, link.send(calls.iter().map(Step::by_digest), false))).await {
             None => due.iter().map(|_| Some(Err(self.silent().indeterminate()))).collect(),
             Some(Err(error)) => due.iter().map(|_| Some(Err(self.failed(&error, link)))).collect(),
             Some(Ok(answers)) => {
                 let read = |(one, answer): (&&Due, RedisResult<Value>)| match answer {
                     Ok(value) => {
-                        let reply = self.read(&self.keys(one.bid.seat()), link, &value);
+                        let reply = self.read(&self.keys(one.bid.seat()), link, &[value]);
                         Some(reply.map(|reply| renewed(&one.bid, reply)))
                     }
                     // Not done: the server is another, or does not know the script yet. By itself it finds its way.
@@ -279,8 +292,8 @@ impl RedisBackend {
 
     async fn leave(&self, bid: &Bid) -> Result<(), Error> {
         let keys = self.keys(bid.seat());
-        let call = Call::new(&script::WITHDRAW, [keys.record.clone()]).arg(bid.tenure()).arg(&keys.channel);
-        self.call(&keys, &call, bid.call_timeout()).await.map(drop)
+        let withdraw = Step::new(&script::WITHDRAW, [keys.record.clone()]).arg(bid.tenure());
+        self.call(&keys, &[withdraw, tell(&keys)], bid.call_timeout()).await.map(drop)
     }
 }
 
@@ -298,6 +311,11 @@ async fn awaited<T>(link: &Link, answer: impl Future<Output = T>) -> T {
     let answer = answer.await;
     doubt.0 = None;
     answer
+}
+
+/// Lets everybody who watches know what is there now.
+fn tell(keys: &Keys) -> Step {
+    Step::new(&script::TELL, [keys.record.clone()]).arg(&keys.channel)
 }
 
 async fn bounded<T>(bound: Duration, call: impl Future<Output = T>) -> Option<T> {

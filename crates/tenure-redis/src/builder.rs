@@ -1,5 +1,6 @@
 //! What can be set before a backend is used.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::secret::Secret;
 use crate::servers::Servers;
 use crate::settings::Eviction;
 use crate::tls::Tls;
-use crate::url::{Topology, Url};
+use crate::url::{Address, Topology, Url};
 
 /// A backend that is being set up. Everything can also stand in the URL, as the parameter that each method names.
 #[derive(Clone, Debug)]
@@ -27,6 +28,7 @@ pub struct RedisBuilder {
     declared: Option<Promise>,
     eviction: Eviction,
     skew: Option<Duration>,
+    detours: HashMap<Address, Address>,
     call_timeout: Duration,
 }
 
@@ -52,6 +54,7 @@ impl RedisBuilder {
             declared: None,
             eviction: Eviction::Refused,
             skew: None,
+            detours: HashMap::new(),
             call_timeout: Self::CALL_TIMEOUT,
         };
         for (name, value) in parameters {
@@ -93,9 +96,13 @@ impl RedisBuilder {
                 let millis = value.parse().map_err(|_| one_of("a number of milliseconds"))?;
                 self.skew(Duration::from_millis(millis))
             }
+            ("reach", _) => {
+                let (announced, at) = value.split_once('=').unwrap_or_default();
+                self.reach(announced, at).map_err(|_| one_of("reach=HOST:PORT=HOST:PORT, announced and real"))?
+            }
             _ => {
                 let known = "username, password-file, password-env, sentinel-username, sentinel-password-file, \
-                             sentinel-password-env, plaintext, ca, cert, key, server-name, prefix, peers, declare, eviction and skew-ms";
+                             sentinel-password-env, plaintext, ca, cert, key, server-name, prefix, peers, declare, eviction, skew-ms and reach";
                 return Err(invalid(format!("there is no setting {name:?} of a Redis server; there is {known}")));
             }
         })
@@ -198,6 +205,17 @@ impl RedisBuilder {
         self
     }
 
+    /// Reaches a server elsewhere than where sentinels or a cluster say that it is, as through a tunnel or out of a container; `reach=`, once for
+    /// each.
+    pub fn reach(mut self, announced: &str, at: &str) -> Result<Self, Error> {
+        let parsed = |text: &str| {
+            let message = format!("{text:?} is no host and port");
+            Address::parse(text, 6_379).ok_or_else(|| Error::new(ErrorKind::InvalidConfig, message))
+        };
+        self.detours.insert(parsed(announced)?, parsed(at)?);
+        Ok(self)
+    }
+
     /// How long a look or an order from outside may take; 3 s unless set. Candidates have timeouts of their own.
     #[must_use]
     pub fn call_timeout(mut self, timeout: Duration) -> Self {
@@ -227,6 +245,7 @@ impl RedisBuilder {
             credentials: self.credentials,
             database: self.url.database,
             plaintext: self.plaintext,
+            detours: self.detours,
         };
         if !matches!(self.url.topology, Topology::Sentinel { .. }) {
             self.url.topology.addresses().iter().try_for_each(|address| dialer.admit(address))?;

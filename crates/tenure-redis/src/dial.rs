@@ -1,5 +1,6 @@
 //! Making a connection: TCP, TLS, greeting.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use redis::aio::{AsyncPushSender, MultiplexedConnection};
@@ -30,6 +31,8 @@ pub(crate) struct Dialer {
     pub(crate) database: i64,
     /// Whether a password may go over the network as it is.
     pub(crate) plaintext: Plaintext,
+    /// Where servers are reached that cannot be reached where they say they are.
+    pub(crate) detours: HashMap<Address, Address>,
 }
 
 /// Whether a password may be sent to another host without TLS.
@@ -51,6 +54,7 @@ impl Dialer {
 
     /// Refuses to send a password where others can read it (Security).
     pub(crate) fn admit(&self, address: &Address) -> Result<(), Error> {
+        let address = self.detours.get(address).unwrap_or(address);
         let readable = self.tls.is_none() && self.credentials.password.is_some() && !address.is_loopback();
         if readable && self.plaintext == Plaintext::Refused {
             let message = format!(
@@ -73,7 +77,7 @@ impl Dialer {
         if let Some(password) = &self.credentials.password {
             info = info.set_password(password.reveal()?);
         }
-        let stream = connected(address).await?;
+        let stream = connected(self.detours.get(address).unwrap_or(address)).await?;
         // Every call has a bound of its own.
         let config = AsyncConnectionConfig::new().set_response_timeout(None).set_push_sender(pushes);
         match &self.tls {

@@ -10,7 +10,7 @@ use tokio::task::AbortHandle;
 
 use crate::blame;
 use crate::dial::Dialer;
-use crate::script::Call;
+use crate::script::Step;
 use crate::settings::{Eviction, Settings};
 use crate::subscriptions::Subscriptions;
 use crate::url::{Address, Topology};
@@ -88,36 +88,38 @@ impl Link {
         self.subscriptions.close();
     }
 
-    /// Runs a script, which the server may not know yet.
-    pub(crate) async fn run(&self, call: &Call) -> RedisResult<Value> {
-        match self.ask(&call.by_digest()).await {
-            // It was not run, so it is not run twice.
-            Err(error) if blame::is_unknown_script(&error) => self.ask(&call.in_full()).await,
-            answer => answer,
+    /// Runs the steps of a call, in one packet; the answers are as many. `asking` is for keys that are on their way to this server.
+    pub(crate) async fn run(&self, steps: &[Step], asking: bool) -> RedisResult<Vec<RedisResult<Value>>> {
+        let mut answers = self.send(steps.iter().map(Step::by_digest), asking).await?;
+        let unknown = |answer: &RedisResult<Value>| answer.as_ref().is_err_and(blame::is_unknown_script);
+        // What the server does not know it has not run; what follows has found nothing to do, and does it now.
+        if let Some(first) = answers.iter().position(unknown) {
+            answers.truncate(first);
+            answers.extend(self.send(steps[first..].iter().map(Step::in_full), asking).await?);
         }
-    }
-
-    /// Runs a script on keys that are on their way to this server.
-    pub(crate) async fn run_asking(&self, call: &Call) -> RedisResult<Value> {
-        let mut both = Pipeline::with_capacity(2);
-        both.cmd("ASKING").ignore().add_command(call.in_full());
-        let (answer,) = both.query_async(&mut self.connection.clone()).await?;
-        Ok(answer)
+        Ok(answers)
     }
 
     pub(crate) async fn ask(&self, command: &Cmd) -> RedisResult<Value> {
         command.query_async(&mut self.connection.clone()).await
     }
 
-    /// Runs many scripts that the server may know, in one go.
-    pub(crate) async fn run_many(&self, calls: &[Call]) -> RedisResult<Vec<RedisResult<Value>>> {
-        let mut pipeline = Pipeline::with_capacity(calls.len());
-        for call in calls {
-            pipeline.add_command(call.by_digest());
+    /// Sends many commands in one go.
+    pub(crate) async fn send(
+        &self,
+        commands: impl ExactSizeIterator<Item = Cmd>,
+        asking: bool,
+    ) -> RedisResult<Vec<RedisResult<Value>>> {
+        let mut pipeline = Pipeline::with_capacity(commands.len() * 2);
+        for command in commands {
+            if asking {
+                pipeline.cmd("ASKING");
+            }
+            pipeline.add_command(command);
         }
-        let answers = self.connection.clone().send_packed_commands(&pipeline, 0, calls.len()).await?;
-        Ok(answers
-            .into_iter()
+        let answers = self.connection.clone().send_packed_commands(&pipeline, 0, pipeline.len()).await?;
+        let kept = answers.into_iter().skip(usize::from(asking)).step_by(if asking { 2 } else { 1 });
+        Ok(kept
             .map(|answer| match answer {
                 Value::ServerError(error) => Err(RedisError::from(error)),
                 answer => Ok(answer),

@@ -9,9 +9,9 @@ use tenure::{Error, ErrorKind};
 
 use crate::record::{Holding, Record, Seen};
 
-/// One call to the server: atomic, and one round trip.
+/// One step of a call: a script, which is atomic and writes once at most.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct Step {
     script: &'static LazyLock<Source>,
     keys: Vec<String>,
     arguments: Vec<Vec<u8>>,
@@ -35,15 +35,17 @@ macro_rules! script {
     };
 }
 
+script!(DRAW, "draw.lua");
 script!(STAND, "stand.lua");
 script!(RENEW, "renew.lua");
 script!(WITHDRAW, "withdraw.lua");
 script!(INSPECT, "inspect.lua");
 script!(AMEND, "amend.lua");
+script!(TELL, "tell.lua");
 
-impl Call {
+impl Step {
     pub(crate) fn new(script: &'static LazyLock<Source>, keys: impl IntoIterator<Item = String>) -> Self {
-        Call { script, keys: keys.into_iter().collect(), arguments: Vec::new() }
+        Step { script, keys: keys.into_iter().collect(), arguments: Vec::new() }
     }
 
     pub(crate) fn arg(mut self, argument: impl ToString) -> Self {
@@ -85,8 +87,10 @@ pub(crate) enum Reply {
     Amended,
     /// This is there, and nothing was written.
     Held(Seen),
-    /// Nothing is there.
+    /// Nothing is there, or nothing was won of it.
     Vacant,
+    /// A step was done that answers nothing.
+    Done,
 }
 
 impl Reply {
@@ -106,6 +110,7 @@ impl Reply {
                 Holding::Foreign { .. } => Err(strange(key)),
             },
             (Some(b"amended"), ..) => Ok(Reply::Amended),
+            (Some(b"drawn" | b"told"), ..) => Ok(Reply::Done),
             (Some(b"vacant"), ..) => Ok(Reply::Vacant),
             (Some(b"held"), Some(version), Some(value), Some(Value::Int(ttl))) => {
                 let version = std::str::from_utf8(version).map_err(|_| strange(key))?;
@@ -126,8 +131,8 @@ fn strange(key: &str) -> Error {
 
 /// The script with the planted fault in it, if one of Redis is planted: the same text in every ordinary build.
 fn mutated(source: &str) -> String {
-    const FAULTS: [(Mutant, &str, &str); 9] = [
-        (Mutant::RedisRenewsAnyVersion, " or record.version ~= ARGV[2]", ""),
+    const FAULTS: [(Mutant, &str, &str); 10] = [
+        (Mutant::RedisRenewsAnyVersion, " or record.version ~= ARGV[2] then\n  return seen", " then\n  return seen"),
         (Mutant::RedisRenewsAnyTenure, "record.tenure ~= ARGV[1] or record.version ~= ARGV[2]", "false"),
         (
             Mutant::RedisRenewCreates,
@@ -136,12 +141,17 @@ fn mutated(source: &str) -> String {
         ),
         (Mutant::RedisTokenKept, "above(math.max(counter, record and record.token or 0))", "math.max(counter, 1)"),
         (Mutant::RedisTokenWithoutClock, "return math.max(last + 1, now())", "return last + 1"),
-        (Mutant::RedisWithdrawsByName, "if record and record.tenure == ARGV[1] then", "if record then"),
-        (Mutant::RedisTtlInSeconds, "'PX', ARGV", "'EX', ARGV"),
+        (Mutant::RedisTokenOvertaken, "if drawer ~= ARGV[3] then", "if not drawer then"),
+        (
+            Mutant::RedisWithdrawsByName,
+            "if record and record.tenure == ARGV[1] then\n  redis.call('DEL'",
+            "if record then\n  redis.call('DEL'",
+        ),
+        (Mutant::RedisTtlInSeconds, "value, 'PX', ARGV", "value, 'EX', ARGV"),
         (
             Mutant::RedisDisplacesAnyVersion,
-            "if record and record.version ~= ARGV[3] then",
-            "if record and ARGV[3] == '' then",
+            "record.version ~= ARGV[2] then\n  return seen(KEYS[1], record)\nend\n\n-- The last",
+            "ARGV[2] == '' then\n  return seen(KEYS[1], record)\nend\n\n-- The last",
         ),
         (Mutant::RedisAmendsForEver, ", 'KEEPTTL'", ""),
     ];

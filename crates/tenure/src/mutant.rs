@@ -142,6 +142,7 @@ mutants! {
     RedisRenewCreates, "redis-renew-creates", "SAFETY 9: a renewal never creates a record", "";
     RedisTokenKept, "redis-token-kept", "SAFETY 18: the token rises with every tenure", "";
     RedisTokenWithoutClock, "redis-token-without-clock", "SAFETY 18: the token survives a flush", "";
+    RedisTokenOvertaken, "redis-token-overtaken", "SAFETY 18: a number that was overtaken is not used", "";
     RedisWithdrawsByName, "redis-withdraws-by-name", "SAFETY 9: withdrawal is conditional on the tenure", "";
     RedisTtlInSeconds, "redis-ttl-in-seconds", "SEEDS 59: TTLs are milliseconds", "";
     RedisDisplacesAnyVersion, "redis-displaces-any-version", "SAFETY 4: one exact version is displaced", "";

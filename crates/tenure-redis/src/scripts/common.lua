@@ -3,6 +3,9 @@
 --   tenure/1 <tenure> <write> <token> <asked> <lease> <since> <length of the name> <name><what is advertised>
 --
 -- Whatever else stands there belongs to another program. Its version is a digest of the value.
+--
+-- No script writes more than once. What a script writes in two commands stands in the append-only file as a transaction, and many servers
+-- forget transactions when they restart and the default user has no rights. A script that fails has therefore written nothing, too.
 local function parsed(value)
   local tenure, write, token, asked, rest = string.match(value, '^tenure/1 (%x+) (%d+) (%d+) ([-a]) (.*)$')
   if not tenure then
@@ -45,9 +48,4 @@ local function seen(key, record)
     return { 'vacant' }
   end
   return { 'held', record.version, string.sub(record.value, 1, 4096), redis.call('PTTL', key) }
-end
-
--- Tells whoever watches. It comes before the write: a script that fails has then written no record.
-local function tell(channel, ttl, value)
-  redis.call('PUBLISH', channel, string.format('held %.0f ', ttl) .. value)
 end
