@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use install::{Installed, install};
-pub use list::{ALL, FAKETIME, REDIS, VALKEY};
+pub use list::{ALL, FAKETIME, OPENSSL, REDIS, VALKEY};
 
 use crate::Failure;
 
