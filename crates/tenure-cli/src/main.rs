@@ -38,6 +38,11 @@ fn main() -> ExitCode {
     if let Some(ended) = other_role(&arguments) {
         return ended;
     }
+    #[cfg(target_os = "linux")]
+    if let Err(error) = supervisor::signals::hear_of_deaths() {
+        eprintln_safely(&format!("tenure: the end of a child cannot be heard of: {error}"));
+        return Exit::new(Origin::Internal, "").code();
+    }
     let parsed = Cli::command().try_get_matches_from(&arguments).and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches)?;
         Ok((cli, matches))

@@ -36,6 +36,11 @@ const CASES: &[(&str, Case)] = &[
     ("a_tree_that_outlives_its_command_keeps_the_office", outlived),
     ("the_exit_status_is_the_commands_own", exit_statuses),
     ("a_command_that_closes_its_streams_is_watched_over", closed_streams),
+    ("a_minimum_hold_outlives_its_supervisor", |level| held_on(level, "sleep 60", Signal::KILL)),
+    ("a_minimum_hold_outlives_its_supervisor_also_without_a_command", |level| held_on(level, "", Signal::KILL)),
+    ("a_minimum_hold_outlives_a_signal_to_its_supervisor", |level| held_on(level, "", Signal::TERM)),
+    ("a_minimum_hold_does_not_bind_one_who_is_asked_to_go", asked_to_go),
+    ("an_ignored_death_hides_no_exit", deaths_ignored),
 ];
 
 /// What is done wherever a command cannot leave its tree.
@@ -200,6 +205,45 @@ fn resigned(level: &str) {
     ask_to_resign(&scene);
     leader.ends_with(75, "leadership-lost");
     succeeded(&scene, &mut waiting);
+}
+
+/// The office is held for its minimum, and then handed over: neither after the kill margin nor after the lease.
+fn held_on(level: &str, command: &str, signal: Signal) {
+    const MINIMUM: Duration = Duration::from_secs(4);
+    let scene = Scene::new();
+    let flags = [&["--containment", level], &LONG_LEASE[..]].concat();
+    let before = std::time::Instant::now();
+    let leader_flags = [&flags[..], &["--at-least", "4s"]].concat();
+    let mut leader = Run::start(&scene, "leader", &leader_flags, &["sh", "-c", command]);
+    leader.told(if command.is_empty() { "holding" } else { "command-started" });
+    let waiting = Run::start(&scene, "waiting", &flags, &["true"]);
+    waiting.told("waiting");
+    leader.signal(signal);
+    leader.ended();
+    assert!(leader.event("resigned").is_none(), "nobody waits for the minimum who was told to go");
+    waiting.told("elected");
+    let took = before.elapsed();
+    assert!(took >= MINIMUM && took < MINIMUM * 4, "it took {took:?}");
+}
+
+fn asked_to_go(level: &str) {
+    let scene = Scene::new();
+    // With the next renewal, in a third of the lease; nobody waits for the whole of it.
+    let flags = [&["--containment", level], &LONG_LEASE[..]].concat();
+    let mut leader = Run::start(&scene, "leader", &[&flags[..], &["--at-least", "10m"]].concat(), &["sleep", "60"]);
+    leader.told("command-started");
+    let mut waiting = Run::start(&scene, "waiting", &flags, &["true"]);
+    waiting.told("waiting");
+    ask_to_resign(&scene);
+    waiting.ends_with(0, "command");
+    leader.ends_with(75, "leadership-lost");
+}
+
+/// A parent that ignores SIGCHLD hands that down, and then the kernel tells nobody how a child has ended.
+fn deaths_ignored(level: &str) {
+    let scene = Scene::new();
+    let mut run = Run::start_ignoring(&scene, "one", "CHLD", &["--containment", level], &["sh", "-c", "exit 3"]);
+    run.ends_with(3, "command");
 }
 
 fn outlived(level: &str) {

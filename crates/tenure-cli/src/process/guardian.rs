@@ -15,7 +15,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, wait};
 use tenure::mutant::{Mutant, planted};
-use tenure::{BootClock, Clock};
+use tenure::{BootClock, Clock, Moment};
 
 use super::containment::Level;
 use super::message::{Message, Office, Reach, Term};
@@ -55,6 +55,8 @@ struct Guardian<'a> {
     office: Option<Office>,
     /// The liveness lock of the tenure, kept until this process ends or becomes the one that gives the office up.
     lock: Option<OwnedFd>,
+    /// Since when the tree is gone and nobody else sees to the office.
+    alone_since: Option<Moment>,
     stage: Stage,
 }
 
@@ -113,6 +115,7 @@ impl<'a> Guardian<'a> {
             deaths,
             office: None,
             lock: None,
+            alone_since: None,
             stage: Stage::Waiting,
         }))
     }
@@ -135,10 +138,11 @@ impl<'a> Guardian<'a> {
                 self.carry_out(act);
                 self.reap()?;
             }
-            if self.stage >= Stage::Empty && self.is_alone() {
+            let leave_at = self.leave_at(now)?;
+            if now >= leave_at {
                 return self.leave();
             }
-            self.timer.set(self.vigil.wake_at())?;
+            self.timer.set(self.vigil.wake_at().min(leave_at))?;
             self.sleep()?;
         }
     }
@@ -366,10 +370,25 @@ impl<'a> Guardian<'a> {
         self.tree.tidy();
         let abandoned = self.is_alone() && self.stage == Stage::Empty;
         let Some(office) = self.office.filter(|_| abandoned) else { return Ok(()) };
-        if BootClock.now() < office.keep_until {
-            return Ok(());
-        }
         Err(myself(roles::WITHDRAW).args([&office.election, &office.id, &office.tenure]).exec())
+    }
+
+    /// When a guardian that is left alone gives the office up: when its minimum is over, and no later than the store does. Up to then the
+    /// liveness lock is kept, without which another would lead at once.
+    fn leave_at(&mut self, now: Moment) -> io::Result<Moment> {
+        if self.stage < Stage::Empty || !self.is_alone() {
+            return Ok(Moment::NEVER);
+        }
+        let Some(office) = self.office.as_ref().filter(|_| self.stage == Stage::Empty) else { return Ok(now) };
+        if self.alone_since.is_none() && now < office.keep_until {
+            // Whoever reads the command's streams to their end does not wait for an office.
+            rustix::stdio::dup2_stderr(std::fs::OpenOptions::new().write(true).open("/dev/null")?)?;
+        }
+        let since = *self.alone_since.get_or_insert(now);
+        if planted(Mutant::MinimumHoldAbandoned) {
+            return Ok(now);
+        }
+        Ok(office.keep_until.min(since.after(office.lease)))
     }
 
     /// Whether nobody else can be relied on to see to the office: the supervisor is gone, or did not extend the deadline.

@@ -28,6 +28,8 @@ pub(crate) struct Office {
     pub(crate) tenure: String,
     /// The office is not given up before then, whoever lives.
     pub(crate) keep_until: Moment,
+    /// How long the store keeps it at most, once nobody renews it.
+    pub(crate) lease: Duration,
 }
 
 /// Whom a forwarded signal reaches.
@@ -203,7 +205,7 @@ impl Packet {
         for text in [&office.election, &office.id, &office.token, &office.tenure] {
             self.bytes(text.as_bytes());
         }
-        self.moment(office.keep_until)
+        self.moment(office.keep_until).number(office.lease.as_nanos() as u64)
     }
 }
 
@@ -250,6 +252,7 @@ impl Reader<'_> {
             token: self.text()?,
             tenure: self.text()?,
             keep_until: self.moment()?,
+            lease: Duration::from_nanos(self.number()?),
         })
     }
 }
@@ -267,6 +270,7 @@ mod tests {
             token: "42".into(),
             tenure: "0".repeat(32),
             keep_until: Moment::from_nanos(9),
+            lease: Duration::from_secs(15),
         };
         let messages = [
             Message::Start { term, office: office.clone(), foreground: true },

@@ -173,11 +173,12 @@ impl Ward {
         status
     }
 
-    /// Lets a guardian go whose tree is empty; it is left to be waited for. One that is frozen right now goes when it thaws, and nothing depends on
-    /// it any more.
-    pub(crate) fn dismiss(self) -> Child {
+    /// Lets a guardian go whose tree is empty. One that is frozen right now goes when it thaws, and nothing depends on it any more.
+    pub(crate) fn dismiss(mut self) {
         self.tell(&Message::Farewell);
-        self.guardian
+        // Somebody has to wait for it, or it stays among the dead that nobody has waited for. Where no thread can be made, it does.
+        let waiter = std::thread::Builder::new().name("tenure-farewell".into());
+        let _ = waiter.spawn(move || self.guardian.wait());
     }
 
     fn root(&self) -> Root<'_> {

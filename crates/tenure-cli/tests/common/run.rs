@@ -27,12 +27,21 @@ pub(crate) const LONG_LEASE: [&str; 6] = ["--ttl", "20s", "--grace", "200ms", "-
 impl Run {
     /// `tenure run <flags> office -- <command>` in this scene; nobody reads what it prints.
     pub(crate) fn start(scene: &Scene, id: &str, flags: &[&str], command: &[&str]) -> Run {
+        Run::start_ignoring(scene, id, "", flags, command)
+    }
+
+    /// The same from a parent that ignores a signal.
+    pub(crate) fn start_ignoring(scene: &Scene, id: &str, signal: &str, flags: &[&str], command: &[&str]) -> Run {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let events = scene.path(&format!("events-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         // What the tests' own parent ignores (nohup, a job in the background), tenure would hand down as ignored.
         let mut process = Command::new("env");
+        process.arg("--default-signal");
+        if !signal.is_empty() {
+            process.arg(format!("--ignore-signal={signal}"));
+        }
         process
-            .args(["--default-signal", TENURE, "run", "--backend", &scene.backend(), "--id", id])
+            .args([TENURE, "run", "--backend", &scene.backend(), "--id", id])
             .arg(format!("--json={}", events.display()));
         process.args(flags).args(["office", "--"]).args(command).env(MARK, &scene.folder);
         // Whatever becomes of the test, nothing of it is left running.
