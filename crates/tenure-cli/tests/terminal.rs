@@ -32,6 +32,7 @@ fn main() {
             a_pipe_keeps_the_terminal_and_keys_still_reach_the_command,
         ),
         ("the_terminal_is_given_back", the_terminal_is_given_back),
+        ("a_terminal_that_is_closed_ends_the_run", a_terminal_that_is_closed_ends_the_run),
         ("the_demo_shows_who_leads_and_obeys_keys", the_demo_shows_who_leads_and_obeys_keys),
     ];
     let trial = |(name, case): &(&str, fn())| {
@@ -216,6 +217,16 @@ fn the_terminal_is_given_back() {
     screen.types("echo all mi''ne\n");
     screen.shows("all mine");
     screen.types("exit\n");
+}
+
+fn a_terminal_that_is_closed_ends_the_run() {
+    let mut screen = Screen::shell();
+    // It ends by itself, as daemons do; started again it would run on where nobody sees it.
+    let script = "trap \"exit 0\" HUP; echo runs; while :; do sleep 0.02; done";
+    screen.types(&format!("$TENURE run --on-exit restart office -- sh -c '{script}'\n"));
+    screen.shows("runs\r");
+    screen.process.kill().expect("the shell is there");
+    eventually("nothing is left", LONG, || screen.scene.marked().is_empty().then_some(()));
 }
 
 fn a_pipe_keeps_the_terminal_and_keys_still_reach_the_command() {

@@ -99,7 +99,8 @@ impl<'a> Guardian<'a> {
                 nest
             }
             Err(because) => {
-                supervisor.send(&Message::Uncontained { because }, &[])?;
+                // One that is gone meanwhile has no use for it.
+                let _ = supervisor.send(&Message::Uncontained { because }, &[]);
                 return Ok(None);
             }
         };
@@ -284,21 +285,27 @@ impl<'a> Guardian<'a> {
             return Ok(());
         }
         let (near, far) = Channel::pair()?;
+        let go = Message::Go {
+            deadline: term.deadline,
+            office: office.clone(),
+            foreground,
+            cgroup: self.tree.cgroup_path(),
+        };
+        // It lies ready for the shim before there is one, so that no death in between keeps it from being sent.
+        near.send(&go, &stdin.iter().map(AsFd::as_fd).collect::<Vec<_>>())?;
         let spawned = match (self.init.as_ref(), self.tree.level) {
             (Some(init), _) => init.send(&Message::Spawn, &[far.as_fd()]),
             (None, Level::PidNamespace) => Err(io::Error::other("the namespace is gone")),
             (None, _) => self.spawn(far),
         };
         self.stage = Stage::Running;
-        self.office = Some(office.clone());
+        self.office = Some(office);
         if let Err(error) = spawned {
             self.stage = Stage::Ending;
             let errno = error.raw_os_error().unwrap_or_default();
             self.report(&Message::Failed { errno, because: error.to_string() }, &[]);
             return Ok(());
         }
-        let go = Message::Go { deadline: term.deadline, office, foreground, cgroup: self.tree.cgroup_path() };
-        near.send(&go, &stdin.iter().map(AsFd::as_fd).collect::<Vec<_>>())?;
         self.shim = Some(near);
         // Nothing here may keep the command's streams open. The first process of a namespace has its own copy.
         let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;

@@ -20,7 +20,7 @@ use self::office::Office;
 use self::signals::Signals;
 use self::terminal::Terminal;
 use self::ward::{Unhired, Ward};
-use self::watch::{Cause, Ended, Watch};
+use self::watch::{Cause, Ended, LOOKS_EVERY, Watch};
 use crate::backends::{self, Opened};
 use crate::exit::{Exit, Origin};
 use crate::process::containment::Level;
@@ -127,6 +127,9 @@ impl<'a> Supervisor<'a> {
                     // There is no command yet for it to reach.
                     _ => {}
                 },
+                () = tokio::time::sleep(LOOKS_EVERY), if self.ward.as_ref().is_some_and(Ward::has_strangers) => {
+                    self.ward.iter_mut().for_each(Ward::note_strangers);
+                }
                 () = vanished(&mut self.ward) => {
                     // Killed while there was nothing to guard.
                     if let Some(mut gone) = self.ward.take() {
@@ -184,7 +187,7 @@ impl<'a> Supervisor<'a> {
                 return Ok(Next::Leave(self.exit_of(&ended)));
             }
             let restart = self.config.on_exit == OnExit::Restart && ended.wanted.is_none();
-            if restart && matches!(ended.cause, Cause::Command(_) | Cause::Guardian) {
+            if restart && matches!(ended.cause, Cause::Command(_) | Cause::Guardian | Cause::Unknown) {
                 drop(guard);
                 pause = if ended.ran_for >= SETTLED { FIRST_PAUSE } else { pause };
                 match self.paused(&office, pause).await {
@@ -228,10 +231,20 @@ impl<'a> Supervisor<'a> {
         started.map_err(|error| internal("the guardian cannot be told to start", &error))?;
         // From here on this one sees to the office, should it come to that.
         self.dismiss_keeper();
-        let (config, report, signals, terminal) =
-            (self.config, self.report, &mut self.signals, self.terminal.as_ref());
+        let (config, report, signals, terminal) = (self.config, self.report, &mut self.signals, self.terminal.as_ref());
         let requests = self.opened.requests(&office.seat);
-        let watch = Watch { config, report, leadership, signals, terminal, ward: &mut ward, events, requests, term };
+        let watch = Watch {
+            config,
+            report,
+            leadership,
+            signals,
+            terminal,
+            foreground,
+            ward: &mut ward,
+            events,
+            requests,
+            term,
+        };
         let ended = watch.until_empty().await.map_err(|error| internal("the guardian cannot be heard", &error))?;
         self.keeper = Some(ward);
         Ok(ended)
@@ -277,7 +290,7 @@ impl<'a> Supervisor<'a> {
         let exit = self.exit_of(ended);
         let is_wanted = self.give_up(office).await.is_some() || ended.wanted.is_some();
         let again = self.config.on_exit == OnExit::Campaign && !is_wanted;
-        if again && matches!(ended.cause, Cause::Command(_) | Cause::Guardian) {
+        if again && matches!(ended.cause, Cause::Command(_) | Cause::Guardian | Cause::Unknown) {
             return self.sat_out().await;
         }
         Ok(Next::Leave(exit))
@@ -344,6 +357,10 @@ impl<'a> Supervisor<'a> {
             Cause::NotStarted(exit) => exit.clone(),
             Cause::Leadership(ending) => Exit::new(Origin::LeadershipLost, format!("leadership ended: {ending}")),
             Cause::Guardian => Exit::new(Origin::Internal, "the guardian was killed, and so the command was ended"),
+            Cause::Unknown => Exit::new(
+                Origin::Internal,
+                "the command has ended, and its guardian was frozen: nobody knows with which status",
+            ),
             // Somebody wanted it to end before it had begun.
             Cause::Delayed => Exit::of_signal(ended.wanted.unwrap_or(Signal::TERM).as_raw()),
         }

@@ -31,7 +31,7 @@ pub(crate) struct Ward {
     /// Why it is no firmer.
     pub(crate) because: String,
     tree: Tree,
-    /// Children that this process had before it was ours.
+    /// Children of this process that have nothing to do with the tree: from before `exec tenure run`, or orphans of such.
     strangers: Vec<Relative>,
 }
 
@@ -127,6 +127,21 @@ impl Ward {
             (self.tree.command, self.tree.init) = (process(pid), process(init));
         }
         Ok(news)
+    }
+
+    pub(crate) fn has_strangers(&self) -> bool {
+        !self.strangers.is_empty()
+    }
+
+    /// Whoever is our child while the guardian lives does not belong to its tree: the orphans of that fall to the guardian.
+    pub(crate) fn note_strangers(&mut self) {
+        let guardian = Pid::from_child(&self.guardian);
+        let mut children = family::children(getpid());
+        children.retain(|child| child.pid != guardian);
+        // Looked at after them: it lives, and so it did then.
+        if matches!(self.guardian.try_wait(), Ok(None)) {
+            self.strangers = children;
+        }
     }
 
     /// Whether the command is dead, as the kernel knows it, whatever the guardian says.
