@@ -66,13 +66,14 @@ fn grammar() -> Command {
 /// A process that tenure has started for itself.
 #[cfg(target_os = "linux")]
 fn other_role(arguments: &[OsString]) -> Option<ExitCode> {
-    use process::{command_of, guardian, init, roles, shim, stray};
+    use process::{command_of, ear, guardian, init, roles, shim, stray};
 
     let (role, rest) = arguments.get(1..)?.split_first()?;
     Some(match role.to_str()? {
         roles::GUARDIAN => guardian::main(rest),
         roles::INIT => command_of(rest).map_or_else(|| stray("init"), init::main),
         roles::SHIM => command_of(rest).map_or_else(|| stray("shim"), shim::main),
+        roles::EAR => ear::main(rest),
         roles::WITHDRAW => withdraw::main(rest),
         _ => return None,
     })

@@ -48,6 +48,9 @@ struct Guardian<'a> {
     init: Option<Channel>,
     /// The way to the shim, until that has become the command.
     shim: Option<Channel>,
+    /// Who hears the keys of the terminal, where there is one.
+    ear: Option<Channel>,
+    wants_ear: bool,
     tree: Tree,
     vigil: Vigil,
     timer: Timer,
@@ -110,6 +113,8 @@ impl<'a> Guardian<'a> {
             supervisor: Some(supervisor),
             init: nest.init,
             shim: None,
+            ear: None,
+            wants_ear: false,
             tree: nest.tree,
             vigil: Vigil::new(brief.margin, brief.grace),
             timer: Timer::new()?,
@@ -129,6 +134,7 @@ impl<'a> Guardian<'a> {
             }
             self.hear_shim()?;
             self.hear_init()?;
+            self.hear_ear()?;
             self.reap()?;
             let now = BootClock.now();
             let was_overdue = self.vigil.is_overdue();
@@ -153,7 +159,8 @@ impl<'a> Guardian<'a> {
     fn hear_supervisor(&mut self) -> io::Result<Parting> {
         while let Some(supervisor) = &self.supervisor {
             match supervisor.hear()? {
-                Word::Said(Message::Start { term, office, foreground }, descriptors) => {
+                Word::Said(Message::Start { term, office, foreground, ear }, descriptors) => {
+                    self.wants_ear = ear;
                     let mut descriptors = descriptors.into_iter();
                     let stdin = descriptors.next();
                     self.lock = descriptors.next();
@@ -185,6 +192,7 @@ impl<'a> Guardian<'a> {
             match shim.hear()? {
                 Word::Said(Message::Here, descriptors) => {
                     if let Some(command) = descriptors.into_iter().next().and_then(Process::behind) {
+                        self.ear = if self.wants_ear { ear(&command) } else { None };
                         self.tree.command = Some(command);
                     }
                 }
@@ -232,6 +240,18 @@ impl<'a> Guardian<'a> {
         Ok(())
     }
 
+    fn hear_ear(&mut self) -> io::Result<()> {
+        while let Some(ear) = &self.ear {
+            match ear.hear()? {
+                Word::Said(message @ Message::Key { .. }, _) => self.report(&message, &[]),
+                Word::Said(..) => {}
+                Word::Nothing => break,
+                Word::Gone => self.ear = None,
+            }
+        }
+        Ok(())
+    }
+
     /// Waits for whoever has died, and finds out whether anybody is left.
     fn reap(&mut self) -> io::Result<()> {
         while self.deaths.read_signal()?.is_some() {}
@@ -244,7 +264,7 @@ impl<'a> Guardian<'a> {
                     // Everybody whose parent died became our child, so that without any child there is nobody.
                     let spared = self.tree.cgroup.as_ref().is_some_and(|cgroup| cgroup.is_populated());
                     if self.stage != Stage::Waiting && !spared {
-                        self.all_gone(Stage::Empty);
+                        self.all_gone(Stage::Empty)?;
                     }
                     return Ok(());
                 }
@@ -253,7 +273,7 @@ impl<'a> Guardian<'a> {
         }
         let out_of_reach = self.tree.level == Level::ProcessGroup && !self.tree.has_group();
         if self.stage == Stage::Ending && out_of_reach && self.tree.command.is_some() {
-            self.all_gone(Stage::Escaped);
+            self.all_gone(Stage::Escaped)?;
         }
         Ok(())
     }
@@ -354,15 +374,20 @@ impl<'a> Guardian<'a> {
         }
         self.stage = Stage::Ending;
         self.report(&Message::Exited { status }, &[]);
+        if let Some(ear) = &self.ear {
+            let _ = ear.send(&Message::Farewell, &[]);
+        }
         // What it left behind is asked too, and killed after the grace.
         self.end(None);
         Ok(())
     }
 
-    fn all_gone(&mut self, stage: Stage) {
+    fn all_gone(&mut self, stage: Stage) -> io::Result<()> {
         if self.stage >= Stage::Empty {
-            return;
+            return Ok(());
         }
+        // What it heard last comes before the end.
+        self.hear_ear()?;
         if self.stage == Stage::Running {
             self.report(&Message::Exited { status: Signal::KILL.as_raw() }, &[]);
         }
@@ -370,6 +395,7 @@ impl<'a> Guardian<'a> {
         self.vigil.over();
         self.tree.tidy();
         self.report(if stage == Stage::Empty { &Message::Empty } else { &Message::Escaped }, &[]);
+        Ok(())
     }
 
     /// SAFETY 12: the tree is gone, so the office can be. Where the supervisor is alive after all, it does the same, and once is enough.
@@ -411,7 +437,7 @@ impl<'a> Guardian<'a> {
     }
 
     fn sleep(&self) -> io::Result<()> {
-        let channels = [&self.supervisor, &self.init, &self.shim];
+        let channels = [&self.supervisor, &self.init, &self.shim, &self.ear];
         let mut polled: Vec<PollFd<'_>> =
             channels.into_iter().flatten().map(|channel| PollFd::new(channel, PollFlags::IN)).collect();
         polled.push(PollFd::new(&self.timer, PollFlags::IN));
@@ -421,6 +447,14 @@ impl<'a> Guardian<'a> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Has somebody listen in the command's process group; a command runs as well without.
+fn ear(command: &Process) -> Option<Channel> {
+    let (near, far) = Channel::pair().ok()?;
+    let mut ear = myself(roles::EAR);
+    ear.arg(command.pid.to_string()).stdin(Stdio::from(far)).stdout(Stdio::null()).stderr(Stdio::null());
+    ear.spawn().is_ok().then_some(near)
 }
 
 /// Whether the guardian goes on.

@@ -227,7 +227,8 @@ impl<'a> Supervisor<'a> {
         let lock = self.opened.liveness(&office.seat, leadership.id());
         let lock = lock.map_err(|error| internal("the liveness lock cannot be shared", &error))?;
         let foreground = self.terminal.as_ref().is_some_and(Terminal::is_ours);
-        let started = ward.start(term, self.office(office), foreground, lock);
+        let ear = foreground && self.config.on_exit != OnExit::Resign;
+        let started = ward.start(term, self.office(office), (foreground, ear), lock);
         started.map_err(|error| internal("the guardian cannot be told to start", &error))?;
         // From here on this one sees to the office, should it come to that.
         self.dismiss_keeper();

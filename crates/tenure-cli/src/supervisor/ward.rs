@@ -99,11 +99,19 @@ impl Ward {
     }
 
     /// Has the command started. `lock` is kept by the guardian as long as anything of the tree may live.
-    pub(crate) fn start(&self, term: Term, office: Office, foreground: bool, lock: Option<OwnedFd>) -> io::Result<()> {
+    ///
+    /// A command in front of a terminal has an `ear` beside it where it matters that a key was pressed.
+    pub(crate) fn start(
+        &self,
+        term: Term,
+        office: Office,
+        (foreground, ear): (bool, bool),
+        lock: Option<OwnedFd>,
+    ) -> io::Result<()> {
         let stdin = io::stdin();
         let mut descriptors: Vec<BorrowedFd<'_>> = vec![stdin.as_fd()];
         descriptors.extend(lock.as_ref().map(AsFd::as_fd));
-        self.channel.send(&Message::Start { term, office, foreground }, &descriptors)
+        self.channel.send(&Message::Start { term, office, foreground, ear }, &descriptors)
     }
 
     pub(crate) fn extend(&self, term: Term) {

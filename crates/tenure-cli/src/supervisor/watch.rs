@@ -162,6 +162,7 @@ impl Watch<'_> {
             // This process was frozen, and the guardian noticed first.
             Message::Overdue if state.ending.is_none() => self.lost(state, Ending::Expired),
             Message::Suspended { signal } => return self.suspended(state, signal),
+            Message::Key { signal } => state.wanted = Signal::from_named_raw(signal),
             Message::Exited { status } => {
                 (state.exited, state.died_unheard) = (Some(status), false);
                 let fields = match status & 0x7f {
