@@ -269,7 +269,7 @@ fn a_command_that_was_held_firmly_is_not_run_again_more_loosely() {
     // Without the rule it would be started again and again.
     let mut process = Command::new("timeout");
     process.args([
-        "30",
+        "20",
         "unshare",
         "-Urmpf",
         "--mount-proc",

@@ -401,7 +401,8 @@ impl<'a> Guardian<'a> {
     /// SAFETY 12: the tree is gone, so the office can be. Where the supervisor is alive after all, it does the same, and once is enough.
     fn leave(self) -> io::Result<()> {
         self.tree.tidy();
-        let abandoned = self.is_alone() && self.stage == Stage::Empty;
+        let is_gone = self.stage == Stage::Empty || planted(Mutant::AbandonedBeforeEmpty);
+        let abandoned = self.is_alone() && is_gone;
         let Some(office) = self.office.filter(|_| abandoned) else { return Ok(()) };
         Err(myself(roles::WITHDRAW).args([&office.election, &office.id, &office.tenure]).exec())
     }
@@ -409,7 +410,7 @@ impl<'a> Guardian<'a> {
     /// When a guardian that is left alone gives the office up: when its minimum is over, and no later than the store does. Up to then the
     /// liveness lock is kept, without which another would lead at once.
     fn leave_at(&mut self, now: Moment) -> io::Result<Moment> {
-        if self.stage < Stage::Empty || !self.is_alone() {
+        if !self.is_alone() || self.stage < Stage::Empty && !planted(Mutant::AbandonedBeforeEmpty) {
             return Ok(Moment::NEVER);
         }
         let Some(office) = self.office.as_ref().filter(|_| self.stage == Stage::Empty) else { return Ok(now) };

@@ -248,6 +248,9 @@ impl<'a> Supervisor<'a> {
         };
         let ended = watch.until_empty().await.map_err(|error| internal("the guardian cannot be heard", &error))?;
         self.keeper = Some(ward);
+        if planted(Mutant::KeeperDismissed) {
+            self.dismiss_keeper();
+        }
         Ok(ended)
     }
 
