@@ -83,7 +83,7 @@ fn dispatch(verb: Verb, matches: &ArgMatches) -> ExitCode {
     let sources = matches.subcommand().map(|(_, matches)| Sources::of(matches)).unwrap_or_default();
     let ended = match verb {
         #[cfg(target_os = "linux")]
-        Verb::Run(arguments) => return commands::run::execute(arguments, sources),
+        Verb::Run(arguments) => return commands::run::execute(*arguments, sources),
         Verb::Status(arguments) => commands::status::execute(&arguments, sources),
         Verb::Watch(arguments) => commands::watch::execute(&arguments, sources),
         Verb::Resign(arguments) => commands::resign::execute(&arguments, sources),

@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind};
 ///
 /// The offices are tried one after another, in the order given; one that is held is kept under watch while the next is tried. As soon as one is
 /// won the candidacies for the others end. The answer is the office's place in `candidates`, and the tenure. After `patience` without a win
-/// it is [`ErrorKind::TimedOut`]; where none of the offices was seen to be held, it says what the store last failed with.
+/// it is [`ErrorKind::TimedOut`]; where none of the offices was seen to be held, it says what the store failed with.
 pub async fn first_free(candidates: &[Candidate], patience: Option<Duration>) -> Result<(usize, Tenure), Error> {
     let Some(first) = candidates.first() else {
         return Err(Error::new(ErrorKind::InvalidConfig, "no office was named; give at least one candidate"));
@@ -83,7 +83,7 @@ impl Running {
     /// A store that fails is not an office that is held.
     fn out_of_time(&self) -> Error {
         let all = || self.0.iter().flatten();
-        let failure = all().filter_map(|published| published.last_error()).last();
+        let failure = all().find_map(|published| published.last_error());
         match failure.filter(|_| all().all(|published| published.incumbent().is_none())) {
             Some(error) => Error::new(ErrorKind::TimedOut, format!("no office was won in the time given: {error}")),
             None => Error::new(ErrorKind::TimedOut, "none of the offices was free in the time given"),

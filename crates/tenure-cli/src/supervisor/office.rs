@@ -145,8 +145,8 @@ async fn answered(campaign: &Campaign) {
 
 /// Patience is over: were the offices held, or was there no store?
 async fn given_up(candidates: &[Candidate], campaigns: &[Rc<Campaign>], span: Duration) -> Exit {
-    let broken = campaigns.iter().filter(|campaign| campaign.incumbent().is_none());
-    let error = broken.filter_map(|campaign| campaign.last_error()).last();
+    let mut broken = campaigns.iter().filter(|campaign| campaign.incumbent().is_none());
+    let error = broken.find_map(|campaign| campaign.last_error());
     let holder = campaigns.first().and_then(|campaign| campaign.incumbent());
     let stopped = async {
         for campaign in campaigns {
