@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod certificates;
+pub mod conformance;
 mod failure;
 mod folder;
 mod port;
