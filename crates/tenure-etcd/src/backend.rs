@@ -304,8 +304,9 @@ impl Store {
         let key = self.keys.place(seat, lease);
         let created = self.sessions.claim(seat).filter(|claim| (claim.tenure, claim.lease) == (tenure, lease));
         if let Some(created) = created.and_then(|claim| claim.created) {
-            // A create revision is one tenure's, whoever has written to the key since.
-            queue.delete_if(Compare::created(key.clone(), created), key).await?;
+            // Whoever was asked to resign has another version, and this create revision; whoever was evicted has it under another lease.
+            let ours = vec![Compare::created(key.clone(), created), Compare::kept_by(key.clone(), lease)];
+            queue.delete_if(ours, key).await?;
             return Ok(());
         }
         for _ in 0..Self::TRIES {

@@ -117,13 +117,13 @@ impl Queue<'_> {
     pub(crate) async fn remove(&self, place: &Place) -> Result<bool, Refusal> {
         let key = place.kv.key.clone();
         let unchanged = Compare::written(key.clone(), place.kv.mod_revision);
-        Ok(self.delete_if(unchanged, key).await?.succeeded)
+        Ok(self.delete_if(vec![unchanged], key).await?.succeeded)
     }
 
-    pub(crate) async fn delete_if(&self, compare: Compare, key: Vec<u8>) -> Result<TxnResponse, Refusal> {
+    pub(crate) async fn delete_if(&self, compare: Vec<Compare>, key: Vec<u8>) -> Result<TxnResponse, Refusal> {
         let delete = Request::DeleteRange(crate::wire::message::DeleteRangeRequest { key: key.clone() });
         let look = Request::Range(RangeRequest { key, ..RangeRequest::default() });
-        let compare = if planted(Mutant::EtcdUnconditionalRelease) { Vec::new() } else { vec![compare] };
+        let compare = if planted(Mutant::EtcdUnconditionalRelease) { Vec::new() } else { compare };
         let txn = TxnRequest { compare, success: vec![delete.into()], failure: vec![look.into()] };
         self.link.txn(txn, Effect::Writes, self.within).await
     }

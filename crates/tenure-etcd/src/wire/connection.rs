@@ -55,7 +55,6 @@ impl Connection {
             let message = format!("{host} is a learner, which answers no elections; name members that vote");
             return Err(Error::unavailable(message));
         }
-        connection.log_in().await?;
         Ok(connection)
     }
 

@@ -130,6 +130,7 @@ pub(crate) struct Done {
 /// `Compare.CompareTarget`; the result asked for is always `EQUAL`, which is 0.
 const CREATE: i32 = 1;
 const MOD: i32 = 2;
+const LEASE: i32 = 4;
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Compare {
@@ -139,7 +140,7 @@ pub(crate) struct Compare {
     target: i32,
     #[prost(bytes = "vec", tag = "3")]
     key: Vec<u8>,
-    #[prost(oneof = "Target", tags = "5, 6")]
+    #[prost(oneof = "Target", tags = "5, 6, 8")]
     union: Option<Target>,
 }
 
@@ -149,12 +150,19 @@ enum Target {
     CreateRevision(i64),
     #[prost(int64, tag = "6")]
     ModRevision(i64),
+    #[prost(int64, tag = "8")]
+    Lease(i64),
 }
 
 impl Compare {
     /// The key was created by this revision; 0: there is no such key.
     pub(crate) fn created(key: Vec<u8>, revision: i64) -> Self {
         Compare { result: 0, target: CREATE, key, union: Some(Target::CreateRevision(revision)) }
+    }
+
+    /// The key goes with this lease.
+    pub(crate) fn kept_by(key: Vec<u8>, lease: i64) -> Self {
+        Compare { result: 0, target: LEASE, key, union: Some(Target::Lease(lease)) }
     }
 
     /// The key was last written by this revision.
