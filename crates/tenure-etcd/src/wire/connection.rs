@@ -46,6 +46,7 @@ impl Connection {
             hub: Mutex::new(None),
             heard: AtomicU64::new(0),
         };
+        connection.log_in().await?;
         let status: StatusResponse = connection
             .unary(path::STATUS, Empty {})
             .await
@@ -177,4 +178,4 @@ fn path_of(path: &'static str) -> http::uri::PathAndQuery {
 }
 
 /// How long one attempt to connect may take; another endpoint is tried then.
-pub(super) const CONNECT_WITHIN: Duration = Duration::from_secs(2);
+pub(super) const CONNECT_WITHIN: Duration = Duration::from_secs(3);

@@ -1,9 +1,11 @@
 //! The way to a cluster: one connection at a time, with whichever member answers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
 use prost::Message;
 use tenure::Error;
 use tokio::time::timeout;
@@ -21,14 +23,28 @@ use crate::address::Host;
 /// Calls to a cluster. No call is repeated, but for one that was refused because our login was over.
 #[derive(Debug)]
 pub(crate) struct Link {
+    cluster: Arc<Cluster>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct Cluster {
     hosts: Vec<Host>,
     tls: Option<Tls>,
     login: Option<Login>,
-    current: Mutex<Option<Arc<Connection>>>,
-    /// Held while a connection is made, so that many calls make one.
-    connecting: tokio::sync::Mutex<()>,
     next: AtomicUsize,
 }
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Apart,
+    /// Many calls wait for one connection, and none of them ends the attempt by giving up.
+    Connecting(Connecting),
+    Connected(Arc<Connection>),
+}
+
+type Connecting = Shared<BoxFuture<'static, Result<Arc<Connection>, Arc<Error>>>>;
 
 /// How etcd wants a call to be made.
 #[derive(Clone, Copy)]
@@ -41,7 +57,7 @@ impl Link {
     pub(crate) fn new(hosts: Vec<Host>, tls: Option<Tls>, login: Option<Login>) -> Self {
         // Not everybody begins with the first member.
         let next = AtomicUsize::new(fastrand::usize(..hosts.len().max(1)));
-        Link { hosts, tls, login, current: Mutex::new(None), connecting: tokio::sync::Mutex::new(()), next }
+        Link { cluster: Arc::new(Cluster { hosts, tls, login, next }), state: Arc::default() }
     }
 
     pub(crate) async fn range(&self, request: RangeRequest, within: Duration) -> Result<RangeResponse, Refusal> {
@@ -74,17 +90,21 @@ impl Link {
 
     /// A connection that stands.
     pub(crate) async fn connection(&self, within: Duration) -> Result<Arc<Connection>, Refusal> {
-        let connected = timeout(within, self.connected()).await;
-        connected
-            .unwrap_or_else(|_| {
-                let message = format!("none of the members of etcd could be reached in time: {}", self.names());
-                Err(Error::unavailable(message))
-            })
-            .map_err(Refusal::from)
+        match timeout(within, self.connected()).await {
+            Ok(Ok(connection)) => Ok(connection),
+            Ok(Err(error)) => {
+                let again = Error::new(error.kind(), error.to_string()).transient(error.is_transient());
+                Err(Refusal::from(again))
+            }
+            Err(_) => {
+                let message = format!("no member of etcd could be reached in time: {}", self.names());
+                Err(Refusal::from(Error::unavailable(message)))
+            }
+        }
     }
 
     pub(crate) fn names(&self) -> String {
-        self.hosts.iter().map(Host::to_string).collect::<Vec<_>>().join(",")
+        self.cluster.hosts.iter().map(Host::to_string).collect::<Vec<_>>().join(",")
     }
 
     async fn unary<Q, A>(&self, path: &'static str, message: Q, effect: Effect, within: Duration) -> Result<A, Refusal>
@@ -129,7 +149,7 @@ impl Link {
             };
             match refusal.why {
                 // It was refused before it was done: asking again is not doing it twice.
-                Why::LoggedOut if self.login.is_some() && !std::mem::replace(&mut logged_in, true) => {
+                Why::LoggedOut if self.cluster.login.is_some() && !std::mem::replace(&mut logged_in, true) => {
                     let again = timeout(within, connection.log_in()).await;
                     again.unwrap_or_else(|_| Err(connection.unanswered(Effect::Reads)))?;
                 }
@@ -142,34 +162,57 @@ impl Link {
         }
     }
 
-    async fn connected(&self) -> Result<Arc<Connection>, Error> {
-        if let Some(connection) = self.known() {
-            return Ok(connection);
+    async fn connected(&self) -> Result<Arc<Connection>, Arc<Error>> {
+        let connecting = match &mut *locked(&self.state) {
+            State::Connected(connection) => return Ok(connection.clone()),
+            State::Connecting(connecting) => connecting.clone(),
+            state @ State::Apart => {
+                let connecting = connect(self.cluster.clone(), self.state.clone());
+                *state = State::Connecting(connecting.clone());
+                connecting
+            }
+        };
+        connecting.await
+    }
+
+    fn known(&self) -> Option<Arc<Connection>> {
+        match &*locked(&self.state) {
+            State::Connected(connection) => Some(connection.clone()),
+            State::Apart | State::Connecting(_) => None,
         }
-        let _connecting = self.connecting.lock().await;
-        if let Some(connection) = self.known() {
-            return Ok(connection);
+    }
+
+    /// Uses this connection no longer; the next call tries the next member.
+    fn discard(&self, connection: &Arc<Connection>) {
+        let mut state = locked(&self.state);
+        if matches!(&*state, State::Connected(current) if Arc::ptr_eq(current, connection)) {
+            *state = State::Apart;
+            self.cluster.next.fetch_add(1, Ordering::Relaxed);
+            drop(state);
+            if let Some(hub) = connection.running_hub() {
+                hub.end();
+            }
         }
+    }
+}
+
+impl Cluster {
+    /// Tries every member once.
+    async fn connect(&self) -> Result<Connection, Error> {
         let mut failure = None;
         for _ in 0..self.hosts.len() {
-            // Counted before it is tried: whoever gives up in the middle leaves the next member to the next try.
-            let number = self.next.fetch_add(1, Ordering::Relaxed) % self.hosts.len();
-            let host = &self.hosts[number];
+            let host = &self.hosts[self.next.load(Ordering::Relaxed) % self.hosts.len()];
             let opened = timeout(CONNECT_WITHIN, Connection::open(host, self.tls.as_ref(), self.login.as_ref())).await;
             let opened = opened.unwrap_or_else(|_| {
-                Err(Error::unavailable(format!(
-                    "{host} did not answer in {CONNECT_WITHIN:?}; it may be down or frozen"
-                )))
+                let message =
+                    format!("{host} did not answer in {CONNECT_WITHIN:?}; it may be down, frozen or very busy");
+                Err(Error::unavailable(message))
             });
             match opened {
-                Ok(connection) => {
-                    self.next.fetch_sub(1, Ordering::Relaxed);
-                    let connection = Arc::new(connection);
-                    *self.slot() = Some(connection.clone());
-                    return Ok(connection);
-                }
+                Ok(connection) => return Ok(connection),
                 Err(error) => {
                     tracing::debug!(%error, "a member of etcd does not answer");
+                    self.next.fetch_add(1, Ordering::Relaxed);
                     // What somebody has to mend is said before what may pass.
                     let keeps = failure.as_ref().is_some_and(|kept: &Error| !kept.is_transient());
                     failure = if keeps { failure } else { Some(error) };
@@ -178,24 +221,22 @@ impl Link {
         }
         Err(failure.unwrap_or_else(|| Error::unavailable("etcd has no endpoint")))
     }
+}
 
-    fn known(&self) -> Option<Arc<Connection>> {
-        self.slot().clone()
-    }
+/// Connects in a task of its own, and notes how that went.
+fn connect(cluster: Arc<Cluster>, state: Arc<Mutex<State>>) -> Connecting {
+    let task = tokio::spawn(async move { cluster.connect().await });
+    let noted = async move {
+        let connected = task.await.unwrap_or_else(|error| {
+            Err(Error::unavailable("the runtime that connected with etcd has ended").because(error))
+        });
+        let connected = connected.map(Arc::new).map_err(Arc::new);
+        *locked(&state) = connected.as_ref().map_or(State::Apart, |connection| State::Connected(connection.clone()));
+        connected
+    };
+    noted.boxed().shared()
+}
 
-    /// Uses this connection no longer; the next call tries the next member.
-    fn discard(&self, connection: &Arc<Connection>) {
-        let mut slot = self.slot();
-        if slot.as_ref().is_some_and(|current| Arc::ptr_eq(current, connection)) {
-            *slot = None;
-            self.next.fetch_add(1, Ordering::Relaxed);
-            if let Some(hub) = connection.running_hub() {
-                hub.end();
-            }
-        }
-    }
-
-    fn slot(&self) -> std::sync::MutexGuard<'_, Option<Arc<Connection>>> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

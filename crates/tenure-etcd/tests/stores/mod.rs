@@ -1,5 +1,5 @@
 //! What the conformance targets share: an etcd, and what others do to it by hand.
-#![allow(dead_code, reason = "not every target needs all of it")]
+#![allow(dead_code, unused_imports, unused_macros, reason = "not every target needs all of it")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -102,9 +102,4 @@ pub(crate) use one_server;
 /// The whole of a URL below which elections are held.
 pub(crate) fn below(url: String) -> String {
     format!("{url}/{PREFIX}")
-}
-
-/// Addresses in one line, for messages.
-pub(crate) fn shown(addresses: &[SocketAddr]) -> String {
-    addresses.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(",")
 }
