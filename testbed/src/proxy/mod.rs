@@ -51,6 +51,7 @@ impl Proxy {
         let (faults, seen) = watch::channel(Faults::default());
         let tally = Arc::new(Tally::default());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().when("the proxy")?;
+        // Bound without a runtime, so that whoever is in one can have a proxy too.
         let listener = std::net::TcpListener::bind(port.address()).when(port.address())?;
         listener.set_nonblocking(true).when(port.address())?;
         let (address, counted) = (port.address(), Arc::clone(&tally));
