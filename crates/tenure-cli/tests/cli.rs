@@ -616,6 +616,25 @@ fn a_store_that_goes_away_ends_leadership_and_the_command() {
 }
 
 #[test]
+fn a_store_that_comes_back_is_run_for_again_and_nobody_makes_another() {
+    let scene = Scene::new();
+    let flags = [&TIMING[..], &["--after-loss", "campaign"]].concat();
+    let mut run = Run::start(&scene, "one", &flags, &["sleep", "60"]);
+    run.told("command-started");
+    fs::rename(scene.path("backend"), scene.path("elsewhere")).expect("it can be moved");
+    run.told("lost");
+    // Longer than a lease, and than anybody tries to give it up.
+    std::thread::sleep(SECOND * 6);
+    assert!(!scene.path("backend").exists(), "an empty folder shows no holder");
+    let elected = |run: &Run| run.events().iter().filter(|event| event["event"] == "elected").count();
+    assert_eq!(elected(&run), 1);
+    fs::rename(scene.path("elsewhere"), scene.path("backend")).expect("it can be moved");
+    eventually("it leads again", LONG, || (elected(&run) == 2).then_some(()));
+    run.signal(Signal::TERM);
+    run.ended();
+}
+
+#[test]
 fn a_store_that_cannot_be_reached_is_no_office_that_is_held() {
     let scene = Scene::new();
     let mut run = Run::start(&scene, "one", &[], &["true"]);
