@@ -5,6 +5,7 @@
 mod cargo;
 mod failure;
 mod mutants;
+mod servers;
 mod simulate;
 mod step;
 mod test;
@@ -21,6 +22,8 @@ Usage: cargo xtask <command>
 Commands:
   test [-- <filter>]  run every test of the workspace, ignored ones and doc tests included;
                       anything skipped is a failure
+  servers [<name>…]   install the real servers that tests need, those that are missing
+  servers up <what>…  start servers, print their URLs, end them on Ctrl-C
   verify              format, lints, documentation, dependencies, leftovers, links, packages;
                       changes no tracked file
   mutants [<name>…]   break one rule at a time and demand that a test notices
@@ -39,6 +42,8 @@ fn main() -> ExitCode {
     let outcome = match (command.as_str(), rest) {
         ("test", []) => test::run(&[]),
         ("test", [dashes, filter @ ..]) if dashes == "--" => test::run(filter),
+        ("servers", [up, what @ ..]) if up == "up" => servers::up(what),
+        ("servers", names) if names.iter().all(|name| !name.starts_with('-')) => servers::install(names),
         ("verify", []) => verify::run(),
         ("simulate", []) => simulate::run(),
         ("mutants", names) if names.iter().all(|name| !name.starts_with('-')) => mutants::run(names),
@@ -46,7 +51,7 @@ fn main() -> ExitCode {
             print!("{USAGE}");
             Ok(())
         }
-        ("test" | "verify" | "mutants" | "simulate", _) => {
+        ("test" | "servers" | "verify" | "mutants" | "simulate", _) => {
             return misused(&format!("`{command}` does not take `{}`", rest.join(" ")));
         }
         _ => return misused(&format!("there is no command `{command}`")),

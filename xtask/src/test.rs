@@ -5,11 +5,13 @@ use std::process::{Command, Stdio};
 
 use crate::cargo::{cargo, describe, not_started, succeed};
 use crate::failure::Failure;
+use crate::servers;
 use crate::step::step;
 use crate::test_report::TestReport;
 
 /// Runs all tests, or those that `filter` names; it goes to the test programs as it stands.
 pub(crate) fn run(filter: &[String]) -> Result<(), Failure> {
+    servers::install(&[])?;
     // Tests run the examples as the programs they are; told which targets to test, cargo would not build those.
     let mut examples = cargo(["build", "--workspace", "--all-features", "--examples"]);
     let what = describe(&examples);
