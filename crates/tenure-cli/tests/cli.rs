@@ -618,7 +618,8 @@ fn a_store_that_goes_away_ends_leadership_and_the_command() {
 #[test]
 fn a_store_that_comes_back_is_run_for_again_and_nobody_makes_another() {
     let scene = Scene::new();
-    let flags = [&TIMING[..], &["--after-loss", "campaign"]].concat();
+    // One that rests only shortly is back before the last withdrawal was given up.
+    let flags = [&TIMING[..], &["--after-loss", "campaign", "--retry", "50ms"]].concat();
     let mut run = Run::start(&scene, "one", &flags, &["sleep", "60"]);
     run.told("command-started");
     fs::rename(scene.path("backend"), scene.path("elsewhere")).expect("it can be moved");
@@ -630,8 +631,9 @@ fn a_store_that_comes_back_is_run_for_again_and_nobody_makes_another() {
     assert_eq!(elected(&run), 1);
     fs::rename(scene.path("elsewhere"), scene.path("backend")).expect("it can be moved");
     eventually("it leads again", LONG, || (elected(&run) == 2).then_some(()));
+    eventually("its command runs", LONG, || (scene.left_running().len() == 1).then_some(()));
     run.signal(Signal::TERM);
-    run.ended();
+    run.ends_with(143, "command");
 }
 
 #[test]
