@@ -613,6 +613,10 @@ fn a_store_that_goes_away_ends_leadership_and_the_command() {
     fs::rename(scene.path("backend"), scene.path("elsewhere")).expect("it can be moved");
     run.ends_with(75, "leadership-lost");
     assert!(scene.left_running().is_empty());
+    let events = run.events();
+    let tries: Vec<&Value> = events.iter().filter(|event| event["event"] == "trying").collect();
+    assert!(!tries.is_empty());
+    assert!(tries.windows(2).all(|pair| pair[0]["message"] != pair[1]["message"]), "the same is told once: {tries:#?}");
 }
 
 #[test]

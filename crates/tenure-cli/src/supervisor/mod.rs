@@ -223,19 +223,18 @@ impl<'a> Supervisor<'a> {
         started.map_err(|error| internal("the guardian cannot be told to start", &error))?;
         // From here on this one sees to the office, should it come to that.
         self.dismiss_keeper();
-        let (config, report, signals, terminal) = (self.config, self.report, &mut self.signals, self.terminal.as_ref());
-        let requests = self.opened.requests(&office.seat);
         let watch = Watch {
-            config,
-            report,
+            config: self.config,
+            report: self.report,
             leadership,
-            signals,
-            terminal,
+            signals: &mut self.signals,
+            terminal: self.terminal.as_ref(),
             foreground,
             ward: &mut ward,
             events,
-            requests,
+            requests: self.opened.requests(&office.seat),
             term,
+            failure: String::new(),
         };
         let ended = watch.until_empty().await.map_err(|error| internal("the guardian cannot be heard", &error))?;
         self.keeper = Some(ward);
