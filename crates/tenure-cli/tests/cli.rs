@@ -438,6 +438,15 @@ fn signals_reach_the_command() {
 }
 
 #[test]
+fn what_a_parent_has_blocked_is_heard() {
+    let scene = Scene::new();
+    let mut run = Run::start_by("--block-signal=TERM", &scene, "one", &[], &["sleep", "60"]);
+    run.told("command-started");
+    run.signal(Signal::TERM);
+    run.ends_with(143, "command");
+}
+
+#[test]
 fn a_command_that_was_stopped_goes_on_with_its_supervisor() {
     let scene = Scene::new();
     let mut run = Run::start(&scene, "one", &[], &["sleep", "60"]);
