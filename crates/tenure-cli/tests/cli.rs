@@ -438,6 +438,15 @@ fn signals_reach_the_command() {
 }
 
 #[test]
+fn what_a_parent_has_blocked_is_heard() {
+    let scene = Scene::new();
+    let mut run = Run::start_by("--block-signal=TERM", &scene, "one", &[], &["sleep", "60"]);
+    run.told("command-started");
+    run.signal(Signal::TERM);
+    run.ends_with(143, "command");
+}
+
+#[test]
 fn a_command_that_was_stopped_goes_on_with_its_supervisor() {
     let scene = Scene::new();
     let mut run = Run::start(&scene, "one", &[], &["sleep", "60"]);
@@ -613,6 +622,31 @@ fn a_store_that_goes_away_ends_leadership_and_the_command() {
     fs::rename(scene.path("backend"), scene.path("elsewhere")).expect("it can be moved");
     run.ends_with(75, "leadership-lost");
     assert!(scene.left_running().is_empty());
+    let events = run.events();
+    let tries: Vec<&Value> = events.iter().filter(|event| event["event"] == "trying").collect();
+    assert!(!tries.is_empty());
+    assert!(tries.windows(2).all(|pair| pair[0]["message"] != pair[1]["message"]), "the same is told once: {tries:#?}");
+}
+
+#[test]
+fn a_store_that_comes_back_is_run_for_again_and_nobody_makes_another() {
+    let scene = Scene::new();
+    // One that rests only shortly is back before the last withdrawal was given up.
+    let flags = [&TIMING[..], &["--after-loss", "campaign", "--retry", "50ms"]].concat();
+    let mut run = Run::start(&scene, "one", &flags, &["sleep", "60"]);
+    run.told("command-started");
+    fs::rename(scene.path("backend"), scene.path("elsewhere")).expect("it can be moved");
+    run.told("lost");
+    // Longer than a lease, and than anybody tries to give it up.
+    std::thread::sleep(SECOND * 6);
+    assert!(!scene.path("backend").exists(), "an empty folder shows no holder");
+    let elected = |run: &Run| run.events().iter().filter(|event| event["event"] == "elected").count();
+    assert_eq!(elected(&run), 1);
+    fs::rename(scene.path("elsewhere"), scene.path("backend")).expect("it can be moved");
+    eventually("it leads again", LONG, || (elected(&run) == 2).then_some(()));
+    eventually("its command runs", LONG, || (scene.left_running().len() == 1).then_some(()));
+    run.signal(Signal::TERM);
+    run.ends_with(143, "command");
 }
 
 #[test]

@@ -288,7 +288,8 @@ fn asked_to_go(level: &str) {
 /// A parent that ignores SIGCHLD hands that down, and then the kernel tells nobody how a child has ended.
 fn deaths_ignored(level: &str) {
     let scene = Scene::new();
-    let mut run = Run::start_ignoring(&scene, "one", "CHLD", &["--containment", level], &["sh", "-c", "exit 3"]);
+    let mut run =
+        Run::start_by("--ignore-signal=CHLD", &scene, "one", &["--containment", level], &["sh", "-c", "exit 3"]);
     run.ends_with(3, "command");
 }
 

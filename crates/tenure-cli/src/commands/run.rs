@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use nix::sys::signal::SigSet;
 use tenure::Promise;
 use tracing::level_filters::LevelFilter;
 
@@ -153,7 +154,8 @@ pub(crate) fn execute(arguments: RunArgs, sources: Sources) -> ExitCode {
     if arguments.die_with_parent {
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     }
-    // Before any thread is made.
+    // Both before any thread is made. What a parent has blocked would never be heard, and the command is to begin without it too.
+    let _ = SigSet::empty().thread_set_mask();
     let terminal = Terminal::of_this_session();
     let report = match Report::new(Json::named(arguments.json.as_deref())) {
         Ok(report) => report,

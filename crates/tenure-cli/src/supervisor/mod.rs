@@ -120,7 +120,8 @@ impl<'a> Supervisor<'a> {
                 (signal, _) = self.signals.next() => match signal {
                     Signal::TERM | Signal::INT | Signal::QUIT | Signal::HUP => {
                         drop(won);
-                        self.withdrawn().await;
+                        let withdrawn = withdrawn(&self.candidates);
+                        let _ = tokio::time::timeout(self.config.durations.call_timeout, withdrawn).await;
                         return Err(Exit::of_signal(signal.as_raw()));
                     }
                     Signal::TSTP => terminal::stop_with_command().map_err(|error| internal("it cannot stop", &error))?,
@@ -139,16 +140,6 @@ impl<'a> Supervisor<'a> {
                 }
             }
         }
-    }
-
-    /// Waits until no bid of ours is left in the store: one that was under way may have won (SAFETY 9).
-    async fn withdrawn(&self) {
-        let over = async {
-            while self.candidates.iter().any(Candidate::is_running) {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        let _ = tokio::time::timeout(self.config.durations.call_timeout, over).await;
     }
 
     fn announce(&self, office: &Office) {
@@ -232,19 +223,18 @@ impl<'a> Supervisor<'a> {
         started.map_err(|error| internal("the guardian cannot be told to start", &error))?;
         // From here on this one sees to the office, should it come to that.
         self.dismiss_keeper();
-        let (config, report, signals, terminal) = (self.config, self.report, &mut self.signals, self.terminal.as_ref());
-        let requests = self.opened.requests(&office.seat);
         let watch = Watch {
-            config,
-            report,
+            config: self.config,
+            report: self.report,
             leadership,
-            signals,
-            terminal,
+            signals: &mut self.signals,
+            terminal: self.terminal.as_ref(),
             foreground,
             ward: &mut ward,
             events,
-            requests,
+            requests: self.opened.requests(&office.seat),
             term,
+            failure: String::new(),
         };
         let ended = watch.until_empty().await.map_err(|error| internal("the guardian cannot be heard", &error))?;
         self.keeper = Some(ward);
@@ -349,8 +339,13 @@ impl<'a> Supervisor<'a> {
         if self.ward.is_none() {
             self.ward = Some(hire(self.config, self.terminal.is_some(), self.level).await?);
         }
+        let rested = async {
+            tokio::time::sleep(self.config.durations.retry).await;
+            // A store that does not answer is asked to take the office back for a whole lease.
+            withdrawn(&self.candidates).await;
+        };
         tokio::select! {
-            () = tokio::time::sleep(self.config.durations.retry) => Ok(Next::Again),
+            () = rested => Ok(Next::Again),
             signal = wanted(&mut self.signals) => Err(Exit::of_signal(signal.as_raw())),
         }
     }
@@ -429,6 +424,13 @@ fn candidates(config: &Config, opened: &Opened) -> Result<Vec<Candidate>, Exit> 
         Ok(candidate.build()?)
     };
     config.seats().into_iter().map(candidate).collect()
+}
+
+/// Waits until no bid of ours is left in the store: one that was under way may have won (SAFETY 9).
+async fn withdrawn(candidates: &[Candidate]) {
+    while candidates.iter().any(Candidate::is_running) {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
 }
 
 /// Resolves when the guardian of the next command is gone; never, where there is none.

@@ -69,6 +69,8 @@ pub(crate) struct Watch<'a> {
     /// Who holds the office as the store has it, where it pushes: a request to resign is heard before the next renewal finds it.
     pub(crate) requests: Option<Observation>,
     pub(crate) term: Term,
+    /// What went wrong last since the last renewal; the same is told once.
+    pub(crate) failure: String,
 }
 
 /// What is known of the command so far.
@@ -182,13 +184,15 @@ impl Watch<'_> {
     fn happened(&mut self, event: Option<Event>) {
         match event {
             Some(Event::Extended { deadline, expiry }) => {
+                self.failure.clear();
                 self.term = Term { deadline, expiry };
                 self.ward.extend(self.term);
                 let left = deadline.until_from(BootClock.now());
                 let fields = json!({ "deadline_in": left.as_secs_f64() });
                 self.report.tell("renewed", fields, Tone::Plain, "");
             }
-            Some(Event::Failed { message }) => {
+            Some(Event::Failed { message }) if *message != *self.failure => {
+                self.failure = message.to_string();
                 let left = self.term.deadline.until_from(BootClock.now());
                 let sentence = format!("{message}; trying again for {}", duration::shown(left));
                 self.report.tell("trying", json!({ "message": &*message }), Tone::Warning, &sentence);

@@ -30,10 +30,9 @@ impl Run {
         Run::start_as(&["env", "--default-signal"], scene, id, flags, command)
     }
 
-    /// The same from a parent that ignores a signal.
-    pub(crate) fn start_ignoring(scene: &Scene, id: &str, signal: &str, flags: &[&str], command: &[&str]) -> Run {
-        let ignored = format!("--ignore-signal={signal}");
-        Run::start_as(&["env", "--default-signal", &ignored], scene, id, flags, command)
+    /// The same from a parent that ignores a signal, or blocks it: as `env` does with this option.
+    pub(crate) fn start_by(option: &str, scene: &Scene, id: &str, flags: &[&str], command: &[&str]) -> Run {
+        Run::start_as(&["env", "--default-signal", option], scene, id, flags, command)
     }
 
     /// The same by a shell's script that executes its arguments in the end.
