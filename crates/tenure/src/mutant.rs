@@ -193,6 +193,17 @@ mutants! {
     FileRemountUnnoticed, "file-remount-unnoticed", "SAFETY 20: a promise ends with the file system it was made on", "a_disk_that_is_mounted_over_the_directory_is_noticed";
     FileManyInstances, "file-many-instances", "DESIGN: one inotify instance a process", "one_process_has_one_inotify_instance";
     FileSilentWatchEnd, "file-silent-watch-end", "DESIGN: a watch never ends silently", "a_disk_that_was_unmounted_ends_its_watches";
+    EtcdFirstByKey, "etcd-first-by-key", "DESIGN: the lowest create revision leads", "";
+    EtcdNestedNameCounts, "etcd-nested-name-counts", "SEEDS 24: an election whose name goes on is another", "";
+    EtcdLateBidReplaces, "etcd-late-bid-replaces", "SAFETY 9: a late bid takes no newer one's place", "";
+    EtcdUnconditionalRelease, "etcd-unconditional-release", "SAFETY 9: withdrawal is conditional on the tenure", "";
+    EtcdSecondsCut, "etcd-seconds-cut", "SAFETY 2a: a part of a second is rounded up", "";
+    EtcdReceiptCredited, "etcd-receipt-credited", "SAFETY 1: a keepalive counts from before it was sent", "";
+    EtcdDeadSessionReused, "etcd-dead-session-reused", "SAFETY 21: a session that is over by our clock is dead", "";
+    EtcdSessionUnlimited, "etcd-session-unlimited", "SAFETY 21: at most 1,000 seats a session", "";
+    EtcdHerdWoken, "etcd-herd-woken", "DESIGN: only the next in line is told", "";
+    EtcdSilentWatchEnd, "etcd-silent-watch-end", "DESIGN: a watch never ends silently", "";
+    EtcdEvictionUnbarred, "etcd-eviction-unbarred", "DESIGN: an evicted office stays barred", "";
     GuardianDeafToTime, "guardian-deaf-to-time", "I9: the guardian has a timer of its own", "subreaper::a_frozen_supervisor_loses_its_wild_tree_before_expiry";
     LateExtensionRevives, "late-extension-revives", "I5: a late extension revives nothing that was told to stop", "an_extension_that_comes_late_revives_nothing";
     KillMarginForgotten, "kill-margin-forgotten", "SAFETY 2c: the kill comes a margin before expiry", "the_tree_is_asked_at_the_deadline_and_killed_before_expiry";
@@ -203,6 +214,10 @@ mutants! {
     ReleasedBeforeEmpty, "released-before-empty", "SAFETY 12: the office is given up when nothing of the tree is left", "subreaper::a_tree_that_outlives_its_command_keeps_the_office";
     FrozenGuardianTrusted, "frozen-guardian-trusted", "I9: the supervisor acts for a guardian that is frozen", "subreaper::a_frozen_guardian_is_acted_for";
     GuardianDeathIgnored, "guardian-death-ignored", "I9: a guardian that is killed takes the tree with it", "subreaper::a_killed_guardian_takes_a_wild_tree_with_it";
+    MinimumHoldAbandoned, "minimum-hold-abandoned", "DESIGN: a guardian that is left alone keeps the office for its minimum", "subreaper::a_minimum_hold_outlives_its_supervisor";
+    KeeperDismissed, "keeper-dismissed", "DESIGN: a guardian stays until the office is given up", "subreaper::a_minimum_hold_outlives_its_supervisor_also_without_a_command";
+    AbandonedBeforeEmpty, "abandoned-before-empty", "SAFETY 12: a guardian gives the office up when nothing of the tree is left", "subreaper::a_forking_command_of_a_killed_supervisor_is_ended";
+    LooserGuardianHired, "looser-guardian-hired", "DESIGN: a guardian that follows another holds the command as firmly", "a_command_that_was_held_firmly_is_not_run_again_more_loosely";
 }
 
 /// Whether this fault is planted.
