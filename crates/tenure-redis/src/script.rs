@@ -130,7 +130,7 @@ fn strange(key: &str) -> Error {
 }
 
 /// Each changes a script as if one rule were not there.
-const FAULTS: [(Mutant, &str, &str); 10] = [
+const FAULTS: [(Mutant, &str, &str); 11] = [
     (Mutant::RedisRenewsAnyVersion, " or record.version ~= ARGV[2] then\n  return seen", " then\n  return seen"),
     (Mutant::RedisRenewsAnyTenure, "record.tenure ~= ARGV[1] or record.version ~= ARGV[2]", "false"),
     (Mutant::RedisRenewCreates, "if not record or record.tenure ~= ARGV[1]", "if record and record.tenure ~= ARGV[1]"),
@@ -147,6 +147,11 @@ const FAULTS: [(Mutant, &str, &str); 10] = [
         Mutant::RedisDisplacesAnyVersion,
         "record.version ~= ARGV[2] then\n  return seen(KEYS[1], record)\nend\n\n-- The last",
         "ARGV[2] == '' then\n  return seen(KEYS[1], record)\nend\n\n-- The last",
+    ),
+    (
+        Mutant::RedisDisplacesAnyVersion,
+        "(record.tenure == ARGV[1] or record.version ~= ARGV[2])",
+        "(record.tenure == ARGV[1] or ARGV[2] == '')",
     ),
     (Mutant::RedisAmendsForEver, ", 'KEEPTTL'", ""),
 ];
