@@ -51,9 +51,11 @@ fn an_unanswered_bid_may_have_landed() {
     let proxy = Proxy::to(redis.address()).unwrap();
     block_on(async {
         let backend = plain(&redis.url_at(proxy.address()));
-        backend.inspect(&seat()).await.unwrap();
-        proxy.mute();
+        // So that the server knows the scripts.
         let bid = bid(&backend, Duration::from_millis(1_500));
+        wins(&backend, &bid).await;
+        backend.withdraw(&bid).await.unwrap();
+        proxy.mute();
         let error = backend.stand(&bid, attempt()).await.expect_err("no answer can have come");
         assert!(error.is_indeterminate() && error.is_transient(), "{error:?}");
         assert_eq!(redis.ask(&["EXISTS", "tenure:office"]).unwrap(), Reply::Number(1), "it had landed");
