@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 pub mod certificates;
+pub mod conformance;
+pub mod etcd;
 mod failure;
 mod folder;
 mod port;

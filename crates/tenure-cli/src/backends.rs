@@ -26,8 +26,12 @@ struct Scheme {
     build: fn(&BackendUrl) -> Result<Opened, Exit>,
 }
 
-const SCHEMES: [Scheme; 2] = [
+const SCHEMES: &[Scheme] = &[
     Scheme { name: "file", form: "file:DIR", is_shown: true, build: file },
+    #[cfg(feature = "etcd")]
+    Scheme { name: "etcd", form: "etcd://HOST,HOST/PREFIX", is_shown: true, build: etcd },
+    #[cfg(feature = "etcd")]
+    Scheme { name: "etcds", form: "etcds://HOST,HOST/PREFIX", is_shown: true, build: etcd },
     // Within one process: of use to nobody but tests.
     Scheme { name: "memory", form: "memory:", is_shown: false, build: memory },
 ];
@@ -129,6 +133,12 @@ fn folder(url: &BackendUrl) -> Result<PathBuf, Exit> {
     Ok(PathBuf::from(path))
 }
 
+#[cfg(feature = "etcd")]
+fn etcd(url: &BackendUrl) -> Result<Opened, Exit> {
+    let backend = tenure_etcd::EtcdBackend::new(url.as_str()).map_err(|error| Exit::usage(error.to_string()))?;
+    Ok(Opened::plain(backend))
+}
+
 fn memory(_: &BackendUrl) -> Result<Opened, Exit> {
     Ok(Opened::plain(MemoryBackend::new()))
 }
@@ -145,10 +155,20 @@ mod tests {
 
     #[test]
     fn an_address_that_leads_nowhere_says_what_there_is() {
-        assert_eq!(refused("mongodb://ada:pw@host"), "there is no backend `mongodb:`; there is file:DIR");
+        let unknown = refused("mongodb://ada:pw@host");
+        assert!(unknown.starts_with("there is no backend `mongodb:`; there is file:DIR"), "{unknown}");
         assert!(refused("/var/lib/tenure").contains("names no backend"));
         assert!(refused("file:").contains("names no folder"));
         assert!(refused("file://elsewhere/x").contains("another host"));
+    }
+
+    #[test]
+    #[cfg(feature = "etcd")]
+    fn a_cluster_is_a_backend_and_no_secret_of_it_is_shown() {
+        let opened = open(&BackendUrl::new("etcds://ada:s3cret@a,b:1/services?ca=x")).expect("it is one");
+        assert_eq!(opened.backend.place(), "etcds://a:2379,b:1/services/");
+        assert!(refused("etcd://ada:s3cret@far.example/").contains("unencrypted"));
+        assert!(refused("etcd://h?colour=red").contains("no option of etcd"));
     }
 
     #[test]

@@ -51,9 +51,17 @@ impl Proxy {
         let (faults, seen) = watch::channel(Faults::default());
         let tally = Arc::new(Tally::default());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().when("the proxy")?;
-        let listener = runtime.block_on(TcpListener::bind(port.address())).when(port.address())?;
+        // Bound without a runtime, so that whoever is in one can have a proxy too.
+        let listener = std::net::TcpListener::bind(port.address()).when(port.address())?;
+        listener.set_nonblocking(true).when(port.address())?;
         let (address, counted) = (port.address(), Arc::clone(&tally));
-        let serve = move || runtime.block_on(serve(listener, address, server, seen, counted));
+        let serve = move || {
+            runtime.block_on(async {
+                if let Ok(listener) = TcpListener::from_std(listener) {
+                    serve(listener, address, server, seen, counted).await;
+                }
+            });
+        };
         let thread = std::thread::Builder::new().name("testbed-proxy".into()).spawn(serve).when("the proxy")?;
         Ok(Proxy { port, faults, tally, thread: Some(thread) })
     }

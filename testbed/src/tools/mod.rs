@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use install::{Installed, install};
-pub use list::{ALL, REDIS, VALKEY};
+pub use list::{ALL, ETCD, ETCD_FLAWED, ETCD_FORMER, ETCD_PEER, FAKETIME, REDIS, VALKEY};
 
 use crate::Failure;
 
@@ -38,6 +38,8 @@ pub enum Source {
     Npm(&'static str),
     /// A package of Go, built from the module it is in.
     Go(&'static str),
+    /// Packages of Go, built in this folder, whose module pins every version: the name of each program, and its package.
+    GoModule(&'static str, &'static [(&'static str, &'static str)]),
     /// An artefact of Maven with all that it needs, as `group:artefact`; its jar files are in the folder `lib`.
     Maven(&'static str),
 }
@@ -56,6 +58,9 @@ impl fmt::Display for Source {
             Source::PyPi(package) => write!(f, "PyPI, {package}"),
             Source::Npm(package) => write!(f, "npm, {package}"),
             Source::Go(package) => write!(f, "Go, {package}"),
+            Source::GoModule(_, programs) => {
+                write!(f, "Go, {}", programs.iter().map(|(_, package)| *package).collect::<Vec<_>>().join(" and "))
+            }
             Source::Maven(artefact) => write!(f, "Maven, {artefact}"),
         }
     }
@@ -116,6 +121,12 @@ pub fn cache() -> PathBuf {
         .or_else(|| of("XDG_CACHE_HOME").map(|folder| folder.join("tenure/servers")))
         .or_else(|| of("HOME").map(|folder| folder.join(".cache/tenure/servers")))
         .unwrap_or_else(|| std::env::temp_dir().join("tenure-servers"))
+}
+
+/// Where Debian has a library of this name, below `/usr/lib` or a folder of it that is named for the machine.
+pub fn library(name: &str) -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten().map(|entry| entry.path());
+    [PathBuf::from("/usr/lib")].into_iter().chain(folders).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 fn is_executable(path: &Path) -> bool {

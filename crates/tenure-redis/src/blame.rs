@@ -1,0 +1,86 @@
+//! What went wrong, and what to do about it.
+
+use redis::{ErrorKind as Theirs, RedisError, ServerErrorKind};
+use tenure::{Error, ErrorKind};
+
+use crate::url::Address;
+
+/// An error in place of an answer to something that was sent.
+///
+/// Where the server answered with an error it has written no record: every script writes that last.
+pub(crate) fn answer(error: &RedisError, address: &Address) -> Error {
+    match error.code() {
+        Some(code) => refusal(code, &words(error), address),
+        None => Error::unknown_outcome(format!("the connection to {address} broke before the answer came"))
+            .because(words(error)),
+    }
+}
+
+/// An error while a connection was set up: nothing was asked yet.
+pub(crate) fn greeting(error: &RedisError, address: &Address) -> Error {
+    match (error.code(), error.kind()) {
+        (Some(code), _) => refusal(code, &words(error), address),
+        (None, Theirs::AuthenticationFailed) => wrong_password(&words(error), address),
+        (None, Theirs::RESP3NotSupported) => {
+            denied(format!("{address} is older than Redis 6 and cannot push; use a newer one"))
+        }
+        (None, Theirs::Parse) => denied(format!(
+            "{address} does not speak the protocol of Redis; is it another server, or does it want rediss://?"
+        )),
+        _ => Error::unavailable(format!("{address} ended the connection when it was greeted; does it want rediss://?"))
+            .because(words(error)),
+    }
+}
+
+/// What the server says instead of an answer.
+pub(crate) fn refusal(code: &str, words: &str, address: &Address) -> Error {
+    match code {
+        "WRONGPASS" => wrong_password(words, address),
+        "NOAUTH" => {
+            denied(format!("{address} wants a password; give a user and a password, by a file or the environment"))
+        }
+        "NOPERM" => denied(format!(
+            "the user may not do that on {address}: {words}; grant it the rule that the page on Redis has under \"Least privilege\""
+        )),
+        "READONLY" => {
+            denied(format!("{address} is a replica; name its primary, or use redis+sentinel:// or redis+cluster://"))
+                .transient(true)
+        }
+        "MOVED" | "ASK" => denied(format!(
+            "{address} is one server of a cluster; use redis+cluster:// with it, so that others are found"
+        )),
+        "CROSSSLOT" => denied(format!(
+            "{address} keeps the record and its counter in different slots; use a prefix with one hash tag or none"
+        )),
+        "WRONGTYPE" => {
+            Error::new(ErrorKind::Corrupt, format!("the key on {address} holds something else than a lock: {words}"))
+        }
+        "TENURECOUNTER" => Error::new(ErrorKind::Corrupt, format!("{address}: {words}; delete that key")),
+        "OOM" => {
+            denied(format!("{address} has no memory left for a record; give it more, or empty it")).transient(true)
+        }
+        "MISCONF" => denied(format!("{address} does not write, because it cannot save: {words}")).transient(true),
+        "NOREPLICAS" => denied(format!("{address} does not write while too few replicas follow it")).transient(true),
+        "LOADING" | "BUSY" | "CLUSTERDOWN" | "TRYAGAIN" | "MASTERDOWN" => {
+            Error::unavailable(format!("{address} cannot answer at the moment: {code} {words}"))
+        }
+        _ => denied(format!("{address} refused: {code} {words}")),
+    }
+}
+
+/// Whether the server does not know the script, and has not run it.
+pub(crate) fn is_unknown_script(error: &RedisError) -> bool {
+    matches!(error.kind(), Theirs::Server(ServerErrorKind::NoScript))
+}
+
+fn wrong_password(words: &str, address: &Address) -> Error {
+    denied(format!("{address} does not accept the user and password: {words}; see `ACL LIST` and `requirepass` there"))
+}
+
+fn denied(message: String) -> Error {
+    Error::new(ErrorKind::Denied, message)
+}
+
+fn words(error: &RedisError) -> String {
+    error.detail().map_or_else(|| error.to_string(), str::to_owned)
+}

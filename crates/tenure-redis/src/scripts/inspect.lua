@@ -1,0 +1,2 @@
+-- KEYS: record.
+return seen(KEYS[1], record_of(KEYS[1]))

@@ -1,0 +1,274 @@
+//! Which server an election is on, and the connections to all of them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use redis::{RedisError, ServerErrorKind, Value};
+use tenure::{Error, ErrorKind, Promise};
+use tokio::sync::Mutex as AsyncMutex;
+
+use crate::blame;
+use crate::dial::{Credentials, Dialer};
+use crate::link::Link;
+use crate::settings::Eviction;
+use crate::url::{Address, Topology};
+
+/// The servers of a backend: found when they are needed, connected to when they are called.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    topology: Topology,
+    dialer: Dialer,
+    /// Sentinels have users of their own.
+    sentinels: Dialer,
+    eviction: Eviction,
+    pinned: Mutex<Option<Promise>>,
+    links: Mutex<HashMap<Address, Slot>>,
+    map: Mutex<Map>,
+}
+
+/// The one connection to a server; whoever makes it keeps the others waiting, so that they share it.
+type Slot = Arc<AsyncMutex<Option<Arc<Link>>>>;
+
+/// Where the slots of a cluster are, or where sentinels say that the primary is.
+#[derive(Debug, Default)]
+struct Map {
+    primary: Option<Address>,
+    ranges: Vec<(u16, u16, Address)>,
+}
+
+impl Map {
+    fn of(&self, slot: u16) -> Option<Address> {
+        let range = self.ranges.iter().find(|(first, last, _)| (*first..=*last).contains(&slot));
+        range.map(|(_, _, address)| address.clone())
+    }
+}
+
+/// Where a server sends those who asked the wrong one.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Redirect {
+    /// It is there for good.
+    Moved(Address),
+    /// It is on its way: this once.
+    Ask(Address),
+}
+
+impl Servers {
+    pub(crate) fn new(
+        topology: Topology,
+        dialer: Dialer,
+        sentinels: Credentials,
+        eviction: Eviction,
+        declared: Option<Promise>,
+    ) -> Self {
+        let sentinels = Dialer { credentials: sentinels, database: 0, ..dialer.clone() };
+        Servers {
+            topology,
+            dialer,
+            sentinels,
+            eviction,
+            pinned: Mutex::new(declared),
+            links: Mutex::default(),
+            map: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    pub(crate) fn pinned(&self) -> Option<Promise> {
+        *lock(&self.pinned)
+    }
+
+    /// From now on every server has to keep this promise, as far as it shows.
+    pub(crate) fn pin(&self, promise: Promise) {
+        *lock(&self.pinned) = Some(promise);
+    }
+
+    /// The connection to the server that has this slot.
+    pub(crate) async fn link(&self, slot: u16) -> Result<Arc<Link>, Error> {
+        let address = self.address(slot).await?;
+        let link = self.link_to(&address).await;
+        if link.is_err() {
+            self.forget_where();
+        }
+        link
+    }
+
+    pub(crate) async fn link_to(&self, address: &Address) -> Result<Arc<Link>, Error> {
+        let slot = lock(&self.links).entry(address.clone()).or_default().clone();
+        let mut kept = slot.lock().await;
+        if let Some(link) = kept.as_ref().filter(|link| link.is_usable()) {
+            return Ok(link.clone());
+        }
+        *kept = None;
+        let link = Link::open(&self.dialer, address).await?;
+        link.admit(&self.topology, self.eviction, self.pinned())?;
+        let link = Arc::new(link);
+        *kept = Some(link.clone());
+        Ok(link)
+    }
+
+    /// Every server that holds records, each by a connection that is not kept.
+    pub(crate) async fn examined(&self) -> Result<Vec<Link>, Error> {
+        let mut links = Vec::new();
+        for address in self.primaries().await? {
+            let link = Link::open(&self.dialer, &address).await?;
+            link.admit(&self.topology, self.eviction, self.pinned())?;
+            links.push(link);
+        }
+        Ok(links)
+    }
+
+    pub(crate) async fn primaries(&self) -> Result<Vec<Address>, Error> {
+        if let Topology::Cluster(_) = self.topology {
+            self.address(0).await?;
+            let mut all: Vec<_> = lock(&self.map).ranges.iter().map(|(_, _, address)| address.clone()).collect();
+            all.sort_by_key(Address::to_string);
+            all.dedup();
+            return Ok(all);
+        }
+        Ok(vec![self.address(0).await?])
+    }
+
+    /// A server was not where it was thought to be, or does not answer: ask again.
+    pub(crate) fn forget_where(&self) {
+        *lock(&self.map) = Map::default();
+    }
+
+    /// Where an error says that the answer is, if it says so and there is a cluster.
+    pub(crate) fn redirect(&self, error: &RedisError, asked: &Address) -> Option<Redirect> {
+        if !matches!(self.topology, Topology::Cluster(_)) {
+            return None;
+        }
+        let (host, port) = error.redirect_node()?;
+        // An empty host means: the one that was asked.
+        let host = if host.is_empty() { asked.host.clone() } else { host.to_owned() };
+        let address = Address { host, port };
+        match error.kind() {
+            redis::ErrorKind::Server(ServerErrorKind::Ask) => Some(Redirect::Ask(address)),
+            _ => Some(Redirect::Moved(address)),
+        }
+    }
+
+    async fn address(&self, slot: u16) -> Result<Address, Error> {
+        match &self.topology {
+            Topology::One(address) => Ok(address.clone()),
+            Topology::Sentinel { sentinels, primary } => {
+                if let Some(known) = lock(&self.map).primary.clone() {
+                    return Ok(known);
+                }
+                let found = self.ask_sentinels(sentinels, primary).await?;
+                lock(&self.map).primary = Some(found.clone());
+                Ok(found)
+            }
+            Topology::Cluster(seeds) => {
+                if let Some(known) = lock(&self.map).of(slot) {
+                    return Ok(known);
+                }
+                let ranges = self.ask_cluster(seeds).await?;
+                let mut map = lock(&self.map);
+                map.ranges = ranges;
+                map.of(slot).ok_or_else(|| {
+                    Error::unavailable(format!("no server of the cluster has slot {slot} at the moment"))
+                })
+            }
+        }
+    }
+
+    async fn ask_sentinels(&self, sentinels: &[Address], primary: &str) -> Result<Address, Error> {
+        let mut question = redis::cmd("SENTINEL");
+        question.arg("GET-MASTER-ADDR-BY-NAME").arg(primary);
+        let mut last = Error::unavailable("no sentinel is named");
+        for sentinel in sentinels {
+            let answer = match Link::open(&self.sentinels, sentinel).await {
+                Ok(link) => link.ask(&question).await.map_err(|error| blame::answer(&error, sentinel)),
+                Err(error) => Err(error),
+            };
+            match answer.map(|answer| texts(&answer)) {
+                Ok(answer) => match answer.as_slice() {
+                    [host, port] => {
+                        let port = port.parse().map_err(|_| Error::unavailable(format!("{sentinel} names no port")))?;
+                        return Ok(Address { host: host.clone(), port });
+                    }
+                    _ => {
+                        let message = format!("{sentinel} knows no primary {primary}; see SENTINEL MASTERS there");
+                        last = Error::new(ErrorKind::Denied, message);
+                    }
+                },
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    async fn ask_cluster(&self, seeds: &[Address]) -> Result<Vec<(u16, u16, Address)>, Error> {
+        let mut question = redis::cmd("CLUSTER");
+        question.arg("SLOTS");
+        let known: Vec<_> = lock(&self.links).keys().cloned().collect();
+        let mut last = Error::unavailable("no server of the cluster is named");
+        for server in seeds.iter().chain(known.iter().filter(|known| !seeds.contains(known))) {
+            let answer = match self.link_for_questions(server).await {
+                Ok(link) => link.ask(&question).await.map_err(|error| blame::answer(&error, server)),
+                Err(error) => Err(error),
+            };
+            match answer {
+                Ok(answer) => {
+                    let ranges = slots(&answer, server);
+                    if !ranges.is_empty() {
+                        return Ok(ranges);
+                    }
+                    last = Error::unavailable(format!("{server} says that the cluster has no slots yet"));
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// A server that may be a replica: any of them knows the map.
+    async fn link_for_questions(&self, server: &Address) -> Result<Arc<Link>, Error> {
+        let link = Link::open(&self.dialer, server).await?;
+        if !link.settings().is_clustered {
+            link.admit(&self.topology, self.eviction, None)?;
+        }
+        Ok(Arc::new(link))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::BulkString(bytes) => String::from_utf8(bytes.clone()).ok(),
+        Value::SimpleString(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(list) => list.iter().filter_map(text).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// `CLUSTER SLOTS`: for each range its first and last slot, then its primary, then replicas.
+fn slots(value: &Value, asked: &Address) -> Vec<(u16, u16, Address)> {
+    let Value::Array(ranges) = value else { return Vec::new() };
+    let range = |range: &Value| {
+        let Value::Array(parts) = range else { return None };
+        let [Value::Int(first), Value::Int(last), Value::Array(primary), ..] = parts.as_slice() else { return None };
+        let Some(Value::Int(port)) = primary.get(1) else { return None };
+        let host = primary.first().and_then(text).filter(|host| !host.is_empty() && host != "?");
+        let host = host.unwrap_or_else(|| asked.host.clone());
+        Some((
+            u16::try_from(*first).ok()?,
+            u16::try_from(*last).ok()?,
+            Address { host, port: u16::try_from(*port).ok()? },
+        ))
+    };
+    ranges.iter().filter_map(range).collect()
+}
