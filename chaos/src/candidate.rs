@@ -13,7 +13,7 @@ use crate::registers::Client;
 use crate::subject::Subject;
 
 /// The office that all run for.
-pub(crate) const OFFICE: &str = "chaos/office";
+pub const OFFICE: &str = "chaos/office";
 
 /// What a candidate is told, by variables of these names.
 pub(crate) const SUBJECT: &str = "TENURE_CHAOS_CANDIDATE";

@@ -27,4 +27,5 @@ mod schedule;
 mod subject;
 
 pub use crate::chaos::Chaos;
+pub use candidate::OFFICE;
 pub use subject::{Breaks, Fault, Request, Servers, Subject};
