@@ -81,6 +81,7 @@ impl<'a> Supervisor<'a> {
         let opened = backends::open(&config.place)?;
         let ward = ward.prepared().await.map_err(|error| unhired(config, error))?;
         admit(config, &ward)?;
+        opened.examined(config.required_promise).await?;
         let opened = match ward.level {
             Level::PidNamespace => opened.firmly_supervised(config.durations.kill_margin),
             _ => opened,
