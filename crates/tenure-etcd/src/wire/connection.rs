@@ -27,6 +27,7 @@ pub(crate) struct Connection {
     channel: Channel,
     /// Why TLS ended it, where it has.
     note: Note,
+    secured: bool,
     host: Host,
     login: Option<Login>,
     token: Mutex<Option<MetadataValue<Ascii>>>,
@@ -44,6 +45,7 @@ impl Connection {
         let connection = Connection {
             channel,
             note,
+            secured: tls.is_some(),
             host: host.clone(),
             login: login.cloned(),
             token: Mutex::new(None),
@@ -132,8 +134,22 @@ impl Connection {
     pub(super) fn blame(&self, status: &Status, effect: Effect) -> Refusal {
         let user = self.login.as_ref().map(|login| login.user.as_str());
         let refusal = Refusal::of(status, &self.host.to_string(), user, effect);
-        match self.note.sentence().filter(|_| refusal.why == Why::Endpoint) {
+        if refusal.why != Why::Endpoint {
+            return refusal;
+        }
+        match self.note.sentence() {
             Some(sentence) => Refusal { error: effect.unknown(Error::new(ErrorKind::Denied, sentence)), ..refusal },
+            // The server's word on a certificate can be lost with the connection.
+            None if self.secured && self.heard() == 0 => {
+                let message = format!(
+                    "{} hung up after the TLS handshake; it may want a client certificate, or not accept our certificate",
+                    self.host
+                );
+                Refusal {
+                    error: effect.unknown(Error::unavailable(message)).because(status.message().to_owned()),
+                    ..refusal
+                }
+            }
             None => refusal,
         }
     }
