@@ -51,5 +51,13 @@ const ETCD_PACKAGES: &[(&str, &str)] = &[
     ("etcdutl", "go.etcd.io/etcd/etcdutl/v3"),
 ];
 
+/// Sets the wall clock of one process alone; not a server.
+pub const FAKETIME: Tool = Tool {
+    name: "faketime",
+    binaries: &["faketime"],
+    version: "0.9.10",
+    source: Source::Debian(&["faketime", "libfaketime"]),
+};
+
 /// All of them.
-pub const ALL: &[Tool] = &[REDIS, VALKEY, ETCD, ETCD_FORMER, ETCD_FLAWED, ETCD_PEER];
+pub const ALL: &[Tool] = &[REDIS, VALKEY, ETCD, ETCD_FORMER, ETCD_FLAWED, ETCD_PEER, FAKETIME];

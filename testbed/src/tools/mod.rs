@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use install::{Installed, install};
-pub use list::{ALL, ETCD, ETCD_FLAWED, ETCD_FORMER, ETCD_PEER, REDIS, VALKEY};
+pub use list::{ALL, ETCD, ETCD_FLAWED, ETCD_FORMER, ETCD_PEER, FAKETIME, REDIS, VALKEY};
 
 use crate::Failure;
 
@@ -121,6 +121,12 @@ pub fn cache() -> PathBuf {
         .or_else(|| of("XDG_CACHE_HOME").map(|folder| folder.join("tenure/servers")))
         .or_else(|| of("HOME").map(|folder| folder.join(".cache/tenure/servers")))
         .unwrap_or_else(|| std::env::temp_dir().join("tenure-servers"))
+}
+
+/// Where Debian has a library of this name, below `/usr/lib` or a folder of it that is named for the machine.
+pub fn library(name: &str) -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten().map(|entry| entry.path());
+    [PathBuf::from("/usr/lib")].into_iter().chain(folders).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 fn is_executable(path: &Path) -> bool {

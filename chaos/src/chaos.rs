@@ -1,0 +1,214 @@
+//! A test target that puts backends through chaos.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use tenure_sim::Violation;
+use testbed::{Failure, tools};
+
+use crate::candidate;
+use crate::fleet::Candidate;
+use crate::record::Record;
+use crate::run::{Run, Setting};
+use crate::subject::Subject;
+use crate::{invariants, picture};
+
+/// How long a slice is that runs with all other tests, unless something else is said.
+const SECONDS: u64 = 45;
+const CANDIDATES: usize = 5;
+
+/// What is put through chaos: `Chaos::new().subject(&Redis).main()`.
+#[derive(Default)]
+pub struct Chaos {
+    subjects: Vec<(&'static dyn Subject, Expected)>,
+}
+
+/// How a run is to end.
+#[derive(Clone, Copy)]
+enum Expected {
+    Whole,
+    /// It was made wrong on purpose, and one of these has to find it.
+    Caught(&'static [&'static str]),
+}
+
+impl Chaos {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Chaos::default()
+    }
+
+    /// A backend that has to keep its promises.
+    pub fn subject(mut self, subject: &'static dyn Subject) -> Self {
+        self.subjects.push((subject, Expected::Whole));
+        self
+    }
+
+    /// One that was made wrong on purpose: one of these invariants has to find it.
+    pub fn planted(mut self, subject: &'static dyn Subject, caught_by: &'static [&'static str]) -> Self {
+        self.subjects.push((subject, Expected::Caught(caught_by)));
+        self
+    }
+
+    /// Runs as a test, or as a candidate of one. Ends the process.
+    ///
+    /// `--seed N` repeats a run, `--minutes M` or `--seconds S` says how long; so do `TENURE_CHAOS_SEED` and `TENURE_CHAOS_SECONDS`.
+    pub fn main(self) -> ! {
+        if let Ok(name) = std::env::var(candidate::SUBJECT) {
+            let subject = self.subjects.iter().find(|(subject, _)| subject.name() == name);
+            let (subject, _) = subject.expect("a candidate is started by the target that knows its subject");
+            let error = candidate::run(*subject).expect_err("a candidate runs until it is killed");
+            eprintln!("{error}");
+            std::process::exit(1);
+        }
+        let (setting, rest) = match setting(std::env::args().collect()) {
+            Ok(read) => read,
+            Err(what) => {
+                eprintln!("{what}");
+                std::process::exit(2);
+            }
+        };
+        let mut arguments = Arguments::from_iter(rest);
+        // Each is many processes, and about time.
+        arguments.test_threads.get_or_insert(1);
+        let trials = self.subjects.into_iter().map(|(subject, expected)| trial(subject, expected, setting)).collect();
+        libtest_mimic::run(&arguments, trials).exit()
+    }
+}
+
+/// Reads what is ours, and leaves the rest for the harness.
+fn setting(arguments: Vec<String>) -> Result<(Setting, Vec<String>), String> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let mut setting = Setting {
+        seed: number("TENURE_CHAOS_SEED").unwrap_or_else(|| fastrand::u64(..1_000_000)),
+        span: Duration::from_secs(number("TENURE_CHAOS_SECONDS").unwrap_or(SECONDS)),
+        candidates: CANDIDATES,
+    };
+    let mut rest = Vec::new();
+    let mut words = arguments.into_iter();
+    while let Some(word) = words.next() {
+        let (name, given) = match word.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => (word.clone(), None),
+        };
+        if !["--seed", "--minutes", "--seconds", "--candidates"].contains(&name.as_str()) {
+            rest.push(word);
+            continue;
+        }
+        let value = given.or_else(|| words.next()).and_then(|value| value.parse::<u64>().ok());
+        let value = value.ok_or_else(|| format!("{name} needs a whole number"))?;
+        match name.as_str() {
+            "--seed" => setting.seed = value,
+            "--minutes" => setting.span = Duration::from_secs(60 * value),
+            "--seconds" => setting.span = Duration::from_secs(value),
+            _ => setting.candidates = value.max(2) as usize,
+        }
+    }
+    Ok((setting, rest))
+}
+
+fn trial(subject: &'static dyn Subject, expected: Expected, setting: Setting) -> Trial {
+    let name = match expected {
+        Expected::Whole => format!("{}_keeps_its_promises_in_chaos", subject.name()),
+        Expected::Caught(_) => format!("{}_is_caught", subject.name()),
+    };
+    let strict = ["TENURE_STRICT", "CI"].iter().any(|name| std::env::var(name).is_ok_and(|value| value != "0"));
+    match subject.missing().or_else(|| tools::FAKETIME.missing()) {
+        None => Trial::test(name, move || chaos(subject, expected, setting)),
+        Some(what) if strict => Trial::test(name, move || Err(Failed::from(format!("did not run: {what}")))),
+        Some(what) => Trial::test(name, move || Err(what.into())).with_ignored_flag(true),
+    }
+}
+
+fn chaos(subject: &'static dyn Subject, expected: Expected, setting: Setting) -> Result<(), Failed> {
+    let name = subject.name();
+    let seconds = setting.span.as_secs();
+    let again = format!("--seed {} --seconds {seconds} --candidates {}", setting.seed, setting.candidates);
+    println!("chaos on {name}: {again}");
+    let kept = std::env::temp_dir().join(format!("tenure-chaos-{name}-{}", setting.seed));
+    let _ = std::fs::remove_dir_all(&kept);
+    std::fs::create_dir_all(&kept)?;
+    let (record, fleet) = whole_run(subject, setting, &kept)?;
+    println!("{}", told(&record));
+    let violations = invariants::judge(&record);
+    match (expected, violations.as_slice()) {
+        (Expected::Whole, []) => {
+            let _ = std::fs::remove_dir_all(&kept);
+            bit(&record).map_err(Failed::from)
+        }
+        (Expected::Whole, violations) => {
+            keep(&kept, name, setting, &record, &fleet, violations);
+            Err(format!("{}\nsee {}; repeat it with {again}", sentences(violations), kept.display()).into())
+        }
+        (Expected::Caught(by), violations) => {
+            let _ = std::fs::remove_dir_all(&kept);
+            let found =
+                violations.iter().any(|one| by.iter().any(|name| one.invariant.split(' ').next() == Some(*name)));
+            println!("found: {}", sentences(violations));
+            if found { Ok(()) } else { Err(format!("{by:?} found nothing wrong; repeat it with {again}").into()) }
+        }
+    }
+}
+
+fn whole_run(
+    subject: &'static dyn Subject,
+    setting: Setting,
+    kept: &Path,
+) -> Result<(Record, Vec<Candidate>), Failure> {
+    let mut run = Run::start(subject, setting)?;
+    run.trouble(setting)?;
+    run.peace(kept)
+}
+
+/// What happened, in a few lines.
+fn told(record: &Record) -> String {
+    let mut strikes: BTreeMap<&str, usize> = BTreeMap::new();
+    for strike in &record.strikes {
+        *strikes.entry(strike.name).or_default() += 1;
+    }
+    let strikes: Vec<_> = strikes.into_iter().map(|(name, times)| format!("{name} {times}×")).collect();
+    let calls: usize = record.lives.iter().map(|life| life.calls.len()).sum();
+    format!(
+        "{}\n{} tenures, {calls} calls, {} looks; {} leaders were overtaken while frozen\nfenced: {}\nunfenced: {}",
+        strikes.join(", "),
+        record.beliefs().len(),
+        record.looks.len(),
+        record.overtaken_freezes(),
+        record.fenced,
+        record.unfenced
+    )
+}
+
+/// A run in which nothing happened proves nothing.
+fn bit(record: &Record) -> Result<(), String> {
+    if record.beliefs().len() < 2 {
+        return Err("hardly anybody led: the run proves nothing".to_owned());
+    }
+    let steps = record.strikes.iter().filter(|strike| strike.name.starts_with("wall clock")).count();
+    let jumps: usize = record.lives.iter().map(|life| life.wall_jumps.len()).sum();
+    if steps > 1 && jumps == 0 {
+        return Err(format!("{steps} wall clocks were set, and no candidate saw it"));
+    }
+    Ok(())
+}
+
+fn keep(folder: &Path, name: &str, setting: Setting, record: &Record, fleet: &[Candidate], violations: &[Violation]) {
+    let title = format!("{name}, seed {}", setting.seed);
+    let _ = std::fs::write(folder.join("timeline.svg"), picture::svg(&title, record, violations.first()));
+    let _ = std::fs::write(folder.join("violations"), sentences(violations));
+    let mut strikes: Vec<_> = record.strikes.iter().collect();
+    strikes.sort_by_key(|strike| strike.from);
+    let lines = strikes.iter().map(|strike| format!("{strike:?}\n"));
+    let _ = std::fs::write(folder.join("strikes"), lines.collect::<String>());
+    let looks = record.looks.iter().map(|call| format!("{call:?}\n"));
+    let _ = std::fs::write(folder.join("looks"), looks.collect::<String>());
+    fleet.iter().for_each(|candidate| candidate.keep(folder));
+}
+
+fn sentences(violations: &[Violation]) -> String {
+    let one = |violation: &Violation| {
+        format!("{} broke after {:.3} s: {}", violation.invariant, violation.time as f64 / 1e9, violation.what)
+    };
+    violations.iter().map(one).collect::<Vec<_>>().join("\n")
+}
