@@ -102,7 +102,22 @@ fn forms() -> String {
     SCHEMES.iter().filter(|scheme| scheme.is_shown).map(|scheme| scheme.form).collect::<Vec<_>>().join(", ")
 }
 
+/// The folder of a `file:` address, where it is not there.
+pub(crate) fn missing_folder(url: &BackendUrl) -> Result<Option<PathBuf>, Exit> {
+    if !url.scheme().is_some_and(|scheme| scheme.eq_ignore_ascii_case("file")) {
+        return Ok(None);
+    }
+    let folder = folder(url)?;
+    let is_missing = std::fs::metadata(&folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    Ok(is_missing.then(|| std::path::absolute(&folder).unwrap_or(folder)))
+}
+
 fn file(url: &BackendUrl) -> Result<Opened, Exit> {
+    let file = FileBackend::new(folder(url)?)?;
+    Ok(Opened { file: Some(file.clone()), ..Opened::plain(file) })
+}
+
+fn folder(url: &BackendUrl) -> Result<PathBuf, Exit> {
     // `file:///x` is `file:/x`; a host in between is none of ours.
     let path = match url.rest().strip_prefix("//") {
         None => url.rest(),
@@ -115,8 +130,7 @@ fn file(url: &BackendUrl) -> Result<Opened, Exit> {
     if path.is_empty() {
         return Err(Exit::usage("`file:` names no folder; write file:DIR, for example file:/var/lib/tenure"));
     }
-    let file = FileBackend::new(PathBuf::from(path))?;
-    Ok(Opened { file: Some(file.clone()), ..Opened::plain(file) })
+    Ok(PathBuf::from(path))
 }
 
 #[cfg(feature = "etcd")]

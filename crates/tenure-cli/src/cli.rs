@@ -28,7 +28,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     #[cfg(target_os = "linux")]
-    Run(commands::run::RunArgs),
+    Run(Box<commands::run::RunArgs>),
     Status(commands::status::StatusArgs),
     Watch(commands::watch::WatchArgs),
     Resign(commands::resign::ResignArgs),

@@ -144,8 +144,8 @@ fn mutated(source: &str) -> String {
         (Mutant::RedisTokenOvertaken, "if drawer ~= ARGV[3] then", "if not drawer then"),
         (
             Mutant::RedisWithdrawsByName,
-            "if record and record.tenure == ARGV[1] then\n  redis.call('DEL'",
-            "if record then\n  redis.call('DEL'",
+            "if record and record.tenure == ARGV[1] then\n  call('DEL'",
+            "if record then\n  call('DEL'",
         ),
         (Mutant::RedisTtlInSeconds, "value, 'PX', ARGV", "value, 'EX', ARGV"),
         (

@@ -214,6 +214,10 @@ mutants! {
     ReleasedBeforeEmpty, "released-before-empty", "SAFETY 12: the office is given up when nothing of the tree is left", "subreaper::a_tree_that_outlives_its_command_keeps_the_office";
     FrozenGuardianTrusted, "frozen-guardian-trusted", "I9: the supervisor acts for a guardian that is frozen", "subreaper::a_frozen_guardian_is_acted_for";
     GuardianDeathIgnored, "guardian-death-ignored", "I9: a guardian that is killed takes the tree with it", "subreaper::a_killed_guardian_takes_a_wild_tree_with_it";
+    MinimumHoldAbandoned, "minimum-hold-abandoned", "DESIGN: a guardian that is left alone keeps the office for its minimum", "subreaper::a_minimum_hold_outlives_its_supervisor";
+    KeeperDismissed, "keeper-dismissed", "DESIGN: a guardian stays until the office is given up", "subreaper::a_minimum_hold_outlives_its_supervisor_also_without_a_command";
+    AbandonedBeforeEmpty, "abandoned-before-empty", "SAFETY 12: a guardian gives the office up when nothing of the tree is left", "subreaper::a_forking_command_of_a_killed_supervisor_is_ended";
+    LooserGuardianHired, "looser-guardian-hired", "DESIGN: a guardian that follows another holds the command as firmly", "a_command_that_was_held_firmly_is_not_run_again_more_loosely";
 }
 
 /// Whether this fault is planted.
