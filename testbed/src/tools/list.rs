@@ -51,7 +51,6 @@ const ETCD_PACKAGES: &[(&str, &str)] = &[
     ("etcdutl", "go.etcd.io/etcd/etcdutl/v3"),
 ];
 
-<<<<<<< HEAD
 /// Sets the wall clock of one process alone; not a server.
 pub const FAKETIME: Tool = Tool {
     name: "faketime",
@@ -60,7 +59,5 @@ pub const FAKETIME: Tool = Tool {
     source: Source::Debian(&["faketime", "libfaketime"]),
 };
 
-=======
->>>>>>> a392d8f6808ae4c65d790003f031d0e3ea2be170
 /// All of them.
 pub const ALL: &[Tool] = &[REDIS, VALKEY, ETCD, ETCD_FORMER, ETCD_FLAWED, ETCD_PEER, FAKETIME];
