@@ -17,7 +17,7 @@ use crate::queue::{self, Queue};
 use crate::record::{Place, Record};
 use crate::sessions::{self, Claim, Debt, Sessions};
 use crate::watching;
-use crate::wire::message::{Compare, PutRequest, RangeRequest, Request, ResponseHeader, TxnRequest};
+use crate::wire::message::{Compare, LeaseResponse, PutRequest, RangeRequest, Request, ResponseHeader, TxnRequest};
 use crate::wire::{Effect, Link, Refusal, Why};
 
 /// etcd as a place for elections.
@@ -71,6 +71,8 @@ impl Store {
     const TRIES: usize = 5;
     /// No call is given up sooner: a busy disk takes its time.
     const LEAST_PATIENCE: Duration = Duration::from_secs(1);
+    /// Between two tries of what fails at once.
+    const BREATH: Duration = Duration::from_millis(50);
     /// So long a bid whose outcome is unknown may still land.
     const LATEST_LANDING: Duration = Duration::from_secs(60);
 
@@ -342,8 +344,8 @@ impl Store {
 
     async fn heartbeat(&self, session: SessionId, attempt: Attempt) -> Result<Beat, Error> {
         let lease = sessions::lease_of(session);
-        let within = self.sessions.ttl(lease).map_or(self.patience, |ttl| ttl / 5).max(Self::LEAST_PATIENCE / 2);
-        match self.link.keep_alive(lease, within).await {
+        let answer = self.keep_alive(lease).await;
+        match answer {
             Ok(answer) if answer.ttl > 0 => {
                 let (ttl, now) = (Duration::from_secs(answer.ttl.unsigned_abs()), self.clock.now());
                 let sent = if planted(Mutant::EtcdReceiptCredited) { now } else { attempt.sent };
@@ -355,6 +357,20 @@ impl Store {
                 Ok(Beat::Lost)
             }
             Err(refusal) => Err(refusal.into()),
+        }
+    }
+
+    /// To extend a lease twice is to extend it: a member that is frozen or cut off is left for another soon, and must not cost half of it.
+    async fn keep_alive(&self, lease: i64) -> Result<LeaseResponse, Refusal> {
+        let ttl = self.sessions.ttl(lease).unwrap_or(self.patience);
+        let (within, until) = ((ttl / 20).max(Self::LEAST_PATIENCE / 2), self.clock.now().after(ttl / 5));
+        loop {
+            let answer = self.link.keep_alive(lease, within).await;
+            let again = answer.as_ref().is_err_and(|refusal| refusal.error.is_transient());
+            if !again || self.clock.now() >= until {
+                return answer;
+            }
+            tokio::time::sleep(Self::BREATH).await;
         }
     }
 
@@ -385,6 +401,10 @@ impl Backend for EtcdBackend {
 
     fn place(&self) -> String {
         self.store.place.clone()
+    }
+
+    fn identity(&self) -> Option<usize> {
+        Some(Arc::as_ptr(&self.store) as usize)
     }
 
     fn stand<'a>(&'a self, bid: &'a Bid, attempt: Attempt) -> Answer<'a, Standing> {

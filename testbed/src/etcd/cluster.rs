@@ -100,6 +100,16 @@ impl Cluster {
         ctl::admit(&mut self.settings, &addresses, Users::of(user, password, prefix))
     }
 
+    /// Takes the user's rights away.
+    pub fn revoke(&self) -> Result<(), Failure> {
+        ctl::revoke(&self.settings, &self.addresses())
+    }
+
+    /// Gives the user its rights back.
+    pub fn reinstate(&self) -> Result<(), Failure> {
+        ctl::reinstate(&self.settings, &self.addresses())
+    }
+
     /// Kills all of them and starts them again on what they have.
     pub fn restart(&mut self) -> Result<(), Failure> {
         self.members.iter_mut().for_each(|member| member.kill());

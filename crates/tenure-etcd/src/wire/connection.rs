@@ -14,16 +14,20 @@ use tonic::transport::Channel;
 use tonic::{Code, IntoStreamingRequest, Request, Status, Streaming};
 use tonic_prost::ProstCodec;
 
-use super::blame::Refusal;
+use super::blame::{Refusal, Why};
 use super::call::{Effect, path};
 use super::hub::Hub;
 use super::message::{AuthenticateResponse, Empty, StatusResponse};
+use super::noted::Note;
 use super::{Login, Tls, dial, release};
 use crate::address::Host;
 
 /// A member that answers, runs a release that can be relied on, and knows who we are.
 pub(crate) struct Connection {
     channel: Channel,
+    /// Why TLS ended it, where it has.
+    note: Note,
+    secured: bool,
     host: Host,
     login: Option<Login>,
     token: Mutex<Option<MetadataValue<Ascii>>>,
@@ -37,9 +41,11 @@ impl Connection {
     const LARGEST_ANSWER: usize = 16 << 20;
 
     pub(super) async fn open(host: &Host, tls: Option<&Tls>, login: Option<&Login>) -> Result<Self, Error> {
-        let channel = dial::dial(host, tls).await?;
+        let (channel, note) = dial::dial(host, tls).await?;
         let connection = Connection {
             channel,
+            note,
+            secured: tls.is_some(),
             host: host.clone(),
             login: login.cloned(),
             token: Mutex::new(None),
@@ -127,7 +133,25 @@ impl Connection {
 
     pub(super) fn blame(&self, status: &Status, effect: Effect) -> Refusal {
         let user = self.login.as_ref().map(|login| login.user.as_str());
-        Refusal::of(status, &self.host.to_string(), user, effect)
+        let refusal = Refusal::of(status, &self.host.to_string(), user, effect);
+        if refusal.why != Why::Endpoint {
+            return refusal;
+        }
+        match self.note.sentence() {
+            Some(sentence) => Refusal { error: effect.unknown(Error::new(ErrorKind::Denied, sentence)), ..refusal },
+            // The server's word on a certificate can be lost with the connection.
+            None if self.secured && self.heard() == 0 => {
+                let message = format!(
+                    "{} hung up after the TLS handshake; it may want a client certificate, or not accept our certificate",
+                    self.host
+                );
+                Refusal {
+                    error: effect.unknown(Error::unavailable(message)).because(status.message().to_owned()),
+                    ..refusal
+                }
+            }
+            None => refusal,
+        }
     }
 
     pub(super) fn unanswered(&self, effect: Effect) -> Refusal {
@@ -178,4 +202,4 @@ fn path_of(path: &'static str) -> http::uri::PathAndQuery {
 }
 
 /// How long one attempt to connect may take; another endpoint is tried then.
-pub(super) const CONNECT_WITHIN: Duration = Duration::from_secs(3);
+pub(super) const CONNECT_WITHIN: Duration = Duration::from_secs(2);

@@ -14,6 +14,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tonic::transport::{Channel, Endpoint};
 use tower_service::Service;
 
+use super::noted::{Note, Noted};
 use super::tls::{self, Tls};
 use crate::address::Host;
 
@@ -26,7 +27,7 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Connects; nothing of etcd's API has been sent when this returns.
-pub(super) async fn dial(host: &Host, secured: Option<&Tls>) -> Result<Channel, Error> {
+pub(super) async fn dial(host: &Host, secured: Option<&Tls>) -> Result<(Channel, Note), Error> {
     let connector = match secured {
         Some(tls) => Some((tls, tls.connector().await?)),
         None => None,
@@ -34,6 +35,7 @@ pub(super) async fn dial(host: &Host, secured: Option<&Tls>) -> Result<Channel, 
     let unreachable = |error: io::Error| Error::unavailable(format!("{host} cannot be reached")).because(error);
     let tcp = TcpStream::connect((host.name(), host.port())).await.map_err(unreachable)?;
     tcp.set_nodelay(true).map_err(unreachable)?;
+    let note = Note::default();
     let stream: Box<dyn Stream> = match connector {
         None => Box::new(tcp),
         Some((tls, connector)) => {
@@ -43,10 +45,15 @@ pub(super) async fn dial(host: &Host, secured: Option<&Tls>) -> Result<Channel, 
                     .because(error)
             })?;
             let secured = connector.connect(name, tcp).await;
-            Box::new(secured.map_err(|error| match tls::sentence(&error, &host.to_string()) {
+            let stream = secured.map_err(|error| match tls::sentence(&error, &host.to_string()) {
                 Some(sentence) => Error::new(ErrorKind::Denied, sentence),
+                None if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    let message = format!("{host} hung up on TLS; it may not speak it: write etcd:// if that is meant");
+                    Error::unavailable(message)
+                }
                 None => unreachable(error),
-            })?)
+            })?;
+            Box::new(Noted { stream, host: host.to_string(), note: note.clone() })
         }
     };
     let scheme = if secured.is_some() { "https" } else { "http" };
@@ -55,7 +62,8 @@ pub(super) async fn dial(host: &Host, secured: Option<&Tls>) -> Result<Channel, 
     })?;
     let endpoint = Endpoint::from(uri).http2_keep_alive_interval(PING_EVERY).keep_alive_timeout(PING_PATIENCE);
     let channel = endpoint.connect_with_connector(Once(Some(stream))).await;
-    channel.map_err(|error| Error::unavailable(format!("{host} does not speak gRPC")).because(error))
+    let channel = channel.map_err(|error| Error::unavailable(format!("{host} does not speak gRPC")).because(error))?;
+    Ok((channel, note))
 }
 
 /// Hands out one stream. The channel would connect again by itself, out of our sight; a second connection is a second [`dial`].

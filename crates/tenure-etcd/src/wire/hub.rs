@@ -36,6 +36,8 @@ struct Table {
     /// Those that were asked for and not confirmed, in the order in which the server answers them.
     creating: VecDeque<i64>,
     last_id: i64,
+    /// The latest revision from which on something is watched; before the store comes to it, it says nothing of progress.
+    latest_start: i64,
     /// The latest revision up to which everything that is watched was told.
     reached: i64,
     /// What the stream was asked to reach.
@@ -94,6 +96,7 @@ impl Hub {
         let id = table.last_id;
         table.watches.insert(id, sender);
         table.creating.push_back(id);
+        table.latest_start = table.latest_start.max(start_revision);
         // Under the lock, so that requests go out in the order in which they are noted.
         self.shared.send(WatchUnion::Create(WatchCreateRequest { key, range_end, start_revision, watch_id: id }));
         drop(table);
@@ -106,6 +109,7 @@ impl Hub {
         let reached = table.reached;
         match table.demanded {
             _ if table.watches.is_empty() || reached >= revision => table.demanded = None,
+            _ if revision < table.latest_start => table.demanded = None,
             Some((demanded, since)) if reached < demanded => {
                 if since.elapsed() >= Self::SILENCE {
                     drop(table);

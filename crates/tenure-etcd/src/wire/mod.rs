@@ -8,6 +8,7 @@ pub(crate) mod hub;
 mod link;
 mod login;
 pub(crate) mod message;
+mod noted;
 mod release;
 mod tls;
 

@@ -134,7 +134,7 @@ fn explained(error: &rustls::Error, host: &str) -> String {
                 "the certificate of {host} is not valid yet; this host's clock is behind, or the certificate's maker's ahead"
             )
         }
-        rustls::Error::InvalidCertificate(Certificate::UnknownIssuer) => {
+        rustls::Error::InvalidCertificate(Certificate::UnknownIssuer | Certificate::BadSignature) => {
             format!("the certificate of {host} is signed by nobody who is trusted here; name its authority by ca=FILE")
         }
         rustls::Error::InvalidCertificate(
@@ -157,5 +157,23 @@ fn explained(error: &rustls::Error, host: &str) -> String {
             format!("{host} does not speak TLS; write etcd:// if that is meant")
         }
         other => format!("no TLS connection with {host}: {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_off_and_a_certificate_that_is_over_are_told_from_each_other() {
+        let said = |error| {
+            let error = io::Error::new(io::ErrorKind::InvalidData, rustls::Error::InvalidCertificate(error));
+            sentence(&error, "h:1").expect("it is one of TLS")
+        };
+        assert!(said(CertificateError::Expired).contains("has expired"));
+        assert!(said(CertificateError::NotValidYet).contains("this host's clock is behind"));
+        assert!(said(CertificateError::UnknownIssuer).contains("ca=FILE"));
+        assert!(said(CertificateError::NotValidForName).contains("server-name=NAME"));
+        assert_eq!(sentence(&io::Error::other("something else"), "h:1"), None);
     }
 }
