@@ -36,6 +36,11 @@ pub trait Store: Send + Sized + 'static {
     fn lease() -> Duration {
         Duration::from_millis(1_500)
     }
+
+    /// How much later than the lease says a silent holder's office can be had, and how late a push may come.
+    fn stretch() -> Duration {
+        Duration::from_secs(2)
+    }
 }
 
 /// A harness for it.
@@ -79,6 +84,10 @@ impl<S: Store> Harness for Proxied<S> {
 
     fn lease(&self) -> Duration {
         S::lease()
+    }
+
+    fn stretch(&self) -> Duration {
+        S::stretch()
     }
 
     async fn sever(&self, client: usize) -> Hooked {

@@ -7,6 +7,7 @@
 
 pub mod certificates;
 pub mod conformance;
+pub mod etcd;
 mod failure;
 mod folder;
 mod port;

@@ -4,6 +4,7 @@ use std::any::Any;
 
 use testbed::Failure;
 use testbed::certificates::Authority;
+use testbed::etcd::{self, Etcd};
 use testbed::redis::{Cluster, Fsync, Redis, Sentinels};
 
 /// What is kept for as long as the servers are wanted, and what a person is told of them.
@@ -32,6 +33,9 @@ const OFFERS: &[Offer] = &[
     Offer { name: "sentinel", what: "a Redis master, two replicas, three sentinels", start: sentinel },
     Offer { name: "cluster", what: "a Redis cluster of three", start: cluster },
     Offer { name: "valkey", what: "one Valkey", start: || redis(Redis::with().valkey()) },
+    Offer { name: "etcd", what: "one etcd", start: etcd },
+    Offer { name: "etcd-tls", what: "one etcd with TLS, and the certificate to trust", start: etcd_tls },
+    Offer { name: "etcd-cluster", what: "three etcd members", start: etcd_cluster },
 ];
 
 /// Starts all that is asked for, and waits. Ctrl-C ends this process, and that ends the servers.
@@ -82,4 +86,23 @@ fn cluster() -> Result<Started, Failure> {
     let cluster = Cluster::start()?;
     let told = cluster.urls().join(" ");
     Ok((Box::new(cluster), told))
+}
+
+fn etcd() -> Result<Started, Failure> {
+    let etcd = Etcd::start()?;
+    let url = etcd.url();
+    Ok((Box::new(etcd), url))
+}
+
+fn etcd_tls() -> Result<Started, Failure> {
+    let authority = Authority::new()?;
+    let etcd = Etcd::with().tls(authority.server("server")?, authority.certificate()).start()?;
+    let told = format!("{}/?ca={}", etcd.url(), authority.certificate().display());
+    Ok((Box::new((etcd, authority)), told))
+}
+
+fn etcd_cluster() -> Result<Started, Failure> {
+    let cluster = etcd::Cluster::start(Etcd::with())?;
+    let url = cluster.url();
+    Ok((Box::new(cluster), url))
 }

@@ -28,12 +28,13 @@ pub(crate) struct Cli {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     #[cfg(target_os = "linux")]
-    Run(commands::run::RunArgs),
+    Run(Box<commands::run::RunArgs>),
     Status(commands::status::StatusArgs),
     Watch(commands::watch::WatchArgs),
     Resign(commands::resign::ResignArgs),
     #[cfg(target_os = "linux")]
     Demo(commands::demo::DemoArgs),
+    Backends(commands::backends::BackendsArgs),
     Completions(commands::completions::CompletionsArgs),
     Man(commands::man::ManArgs),
 }

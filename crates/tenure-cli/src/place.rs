@@ -3,8 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
 
 use crate::exit::Exit;
 use crate::url::BackendUrl;
@@ -12,7 +12,7 @@ use crate::url::BackendUrl;
 /// The flags by which every command is told where elections are held.
 #[derive(Args, Debug)]
 pub(crate) struct PlaceArgs {
-    /// Where elections are held, such as file:DIR
+    /// Where elections are held, such as file:DIR or redis://HOST; `tenure backends` lists them all
     ///
     /// Unless set it is a folder of this user's, ~/.local/state/tenure, or /var/lib/tenure for root. An address with a password in it
     /// belongs in TENURE_BACKEND or in a file (--backend-file): what stands on a command line, everybody on the host can read.
@@ -20,16 +20,41 @@ pub(crate) struct PlaceArgs {
     backend: Option<String>,
 
     /// A file with the address of the backend in it
-    #[arg(long, value_name = "PATH", env = "TENURE_BACKEND_FILE", hide_env_values = true, conflicts_with = "backend")]
+    #[arg(long, value_name = "PATH", env = "TENURE_BACKEND_FILE", hide_env_values = true)]
     backend_file: Option<PathBuf>,
 }
 
+/// Where these flags came from: what is typed counts more than the environment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sources {
+    backend_is_typed: bool,
+    file_is_typed: bool,
+}
+
+impl Sources {
+    /// For commands that have them; others ask for none.
+    pub(crate) fn of(matches: &ArgMatches) -> Sources {
+        let is_typed = |id: &str| {
+            let is_known = matches.try_contains_id(id).is_ok();
+            is_known && matches.value_source(id) == Some(ValueSource::CommandLine)
+        };
+        Sources { backend_is_typed: is_typed("backend"), file_is_typed: is_typed("backend_file") }
+    }
+}
+
 impl PlaceArgs {
-    /// The address; `source` says where that of the flag came from.
-    pub(crate) fn url(&self, source: Option<ValueSource>) -> Result<BackendUrl, Exit> {
-        if let Some(text) = &self.backend {
+    /// The address.
+    pub(crate) fn url(&self, sources: Sources) -> Result<BackendUrl, Exit> {
+        if self.backend.is_some() && self.backend_file.is_some() && sources.backend_is_typed == sources.file_is_typed {
+            let (one, other) = match sources.backend_is_typed {
+                true => ("--backend", "--backend-file"),
+                false => ("TENURE_BACKEND", "TENURE_BACKEND_FILE"),
+            };
+            return Err(Exit::usage(format!("{one} and {other} both name a backend; leave one of them out")));
+        }
+        if let Some(text) = self.backend.as_ref().filter(|_| !sources.file_is_typed) {
             let url = BackendUrl::new(text.trim());
-            if url.has_secret() && source == Some(ValueSource::CommandLine) {
+            if url.has_secret() && sources.backend_is_typed {
                 return Err(Exit::usage(format!(
                     "the address of {url} has a secret in it, and everybody on this host can read a command line; put the address into the \
                      environment variable TENURE_BACKEND, or into a file and name that by --backend-file"

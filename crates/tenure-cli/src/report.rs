@@ -3,7 +3,7 @@
 //! All of it is written by a thread of its own, because nobody knows whether the other end of a pipe is read: a supervisor that waits for a
 //! reader would miss its own deadline.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
@@ -29,6 +29,28 @@ pub(crate) enum Json {
     Stderr,
     /// To the end of this file.
     File(String),
+}
+
+impl Json {
+    /// As the flag or the variable names it.
+    pub(crate) fn named(text: Option<&str>) -> Json {
+        match text {
+            None | Some("" | "0" | "false" | "no" | "off") => Json::Off,
+            Some("-" | "1" | "true" | "yes" | "on") => Json::Stderr,
+            Some(path) => Json::File(path.into()),
+        }
+    }
+
+    /// Adds one line to a file, for whoever writes no other.
+    pub(crate) fn append(path: &str, line: &str) {
+        if let Err(error) = Json::open(path).and_then(|mut file| writeln!(file, "{line}")) {
+            crate::eprintln_safely(&format!("tenure: --json={path} cannot be written: {error}"));
+        }
+    }
+
+    fn open(path: &str) -> io::Result<File> {
+        OpenOptions::new().create(true).append(true).open(path)
+    }
 }
 
 /// How a sentence is meant.
@@ -57,8 +79,8 @@ impl Report {
             Json::Off => None,
             Json::Stderr => Some(people.clone()),
             Json::File(path) => {
-                let file = OpenOptions::new().create(true).append(true).open(path);
-                let file = file.map_err(|error| Exit::usage(format!("--json={path} cannot be written: {error}")))?;
+                let file = Json::open(path)
+                    .map_err(|error| Exit::usage(format!("--json={path} cannot be written: {error}")))?;
                 // A thread of its own: a terminal that does not read must not hold up a file.
                 Some(Sink::new("tenure-events", file)?)
             }
@@ -89,13 +111,16 @@ impl Report {
             fields["message"] = exit.sentence.as_str().into();
         }
         let tone = if exit.status == 0 { Tone::Plain } else { Tone::Failure };
+        let until = Instant::now() + PATIENCE;
         // Room for it first: the last line is the one that must not be dropped.
-        for sink in self.programs.iter().chain([&self.people]) {
-            sink.flush();
-        }
+        self.flush(until);
         self.tell("exit", fields, tone, &exit.sentence);
+        self.flush(until);
+    }
+
+    fn flush(&self, until: Instant) {
         for sink in self.programs.iter().chain([&self.people]) {
-            sink.flush();
+            sink.flush(until);
         }
     }
 
@@ -148,19 +173,18 @@ impl Sink {
         let _ = self.0.try_send(Line::Text(line));
     }
 
-    /// Waits until everything is written, but not for ever.
-    fn flush(&self) {
+    /// Waits until everything is written, but no longer than this.
+    fn flush(&self, until: Instant) {
         let (done, written) = sync_channel(1);
-        let begin = Instant::now();
         let mut line = Line::Flush(done);
         while let Err(TrySendError::Full(again)) = self.0.try_send(line) {
-            if begin.elapsed() > PATIENCE {
+            if Instant::now() > until {
                 return;
             }
             line = again;
             thread::sleep(Duration::from_millis(1));
         }
-        let _ = written.recv_timeout(PATIENCE);
+        let _ = written.recv_timeout(until.saturating_duration_since(Instant::now()));
     }
 }
 
@@ -191,5 +215,37 @@ impl Write for LogWriter {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The other end of a pipe that nobody reads.
+    struct Stuck;
+
+    impl Write for Stuck {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            loop {
+                thread::park();
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_does_not_read_is_waited_for_once() {
+        let people = Sink::new("stuck", Stuck).unwrap();
+        let report = Report { programs: Some(people.clone()), people, json: Json::Stderr, colour: false };
+        for _ in 0..2 * QUEUE {
+            report.tell("renewed", Value::Null, Tone::Plain, "");
+        }
+        let begin = Instant::now();
+        report.close(&Exit::usage("over"));
+        assert!(begin.elapsed() < PATIENCE * 3, "{:?}", begin.elapsed());
     }
 }

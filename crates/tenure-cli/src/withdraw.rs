@@ -33,7 +33,12 @@ pub(crate) fn main(arguments: &[OsString]) -> ExitCode {
 
 fn withdraw(election: &str, id: &str, tenure: &str, place: String) -> Result<(), String> {
     let told = |error: Error| error.to_string();
-    let opened = backends::open(&BackendUrl::new(place)).map_err(|exit| exit.sentence)?;
+    let place = BackendUrl::new(place);
+    // Opening would make the folder again, and an empty one shows no holder at all.
+    if let Some(folder) = backends::missing_folder(&place).map_err(|exit| exit.sentence)? {
+        return Err(format!("{} is not there", folder.display()));
+    }
+    let opened = backends::open(&place).map_err(|exit| exit.sentence)?;
     let backend = opened.backend;
     let (seat, name) = (Seat::new(election).map_err(told)?, CandidateName::new(id).map_err(told)?);
     let tenure: TenureId = tenure.parse().map_err(told)?;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use common::run::{Run, TIMING};
 use common::{LONG, MARK, SECOND, Scene, TENURE, eventually};
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// A call of tenure in which nothing of this machine's environment counts.
@@ -89,6 +89,7 @@ fn every_wrong_invocation_says_what_to_do() {
         &["run", "x", "--", "./no-such-command"],
         &["run", "x", "--", folder],
         &["run", "x", "--", plain],
+        &["run", "x", "--", ""],
         &["run", "--ttl", "15", "x", "--", "true"],
         &["run", "--ttl", "soon", "x", "--", "true"],
         &["run", "--ttl", "0s", "x", "--", "true"],
@@ -113,6 +114,7 @@ fn every_wrong_invocation_says_what_to_do() {
         &["run", "--backend", "file://host/x", "x", "--", "true"],
         &["run", "--backend", secret, "x", "--", "true"],
         &["run", "--backend-file", "/no/such/file", "x", "--", "true"],
+        &["run", "--backend", "file:here", "--backend-file", "/no/such/file", "x", "--", "true"],
         &["run", "--backend", &beneath_a_file, "x", "--", "true"],
         &["run", "--backend", unwritable, "x", "--", "true"],
         &["status"],
@@ -154,21 +156,81 @@ fn a_wrong_invocation_names_its_origin_in_json_too() {
         assert_eq!((last["event"].as_str(), last["origin"].as_str()), (Some("exit"), Some("usage")), "{text}");
         assert_eq!(last["status"], 64);
     }
+    // However it was asked for.
+    let scene = Scene::new();
+    let events = scene.path("events");
+    let to_file = format!("--json={}", events.display());
+    let wrong = |flag: Option<&str>, variable: Option<&str>| {
+        let mut command = tenure(&["run"]);
+        command.args(flag).args(["x", "--ttl", "soon", "--", "true", "--json=x"]);
+        let said = output(command.envs(variable.map(|value| ("TENURE_JSON", value))));
+        assert_eq!(said.status.code(), Some(64));
+        String::from_utf8(said.stderr).expect("UTF-8")
+    };
+    let is_last = |text: &str| text.lines().last().is_some_and(|line| line.contains(r#""origin":"usage""#));
+    assert!(is_last(&wrong(Some("--json=-"), None)) && is_last(&wrong(None, Some("1"))));
+    assert!(!is_last(&wrong(None, None)) && !is_last(&wrong(None, Some(""))) && !is_last(&wrong(None, Some("off"))));
+    assert!(!is_last(&wrong(Some(&to_file), Some("1"))));
+    assert!(is_last(&fs::read_to_string(events).expect("it was written")));
+}
+
+#[test]
+fn what_is_typed_counts_more_than_the_environment_and_an_empty_variable_is_none() {
+    let scene = Scene::new();
+    fs::create_dir(scene.path("backend")).expect("it can be made");
+    let address = scene.path("address");
+    fs::write(&address, scene.backend()).expect("it can be written");
+    let address = address.to_str().expect("UTF-8");
+    let (here, elsewhere) = (scene.backend(), scene.path("elsewhere").to_str().expect("UTF-8").to_owned());
+    let place = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = tenure(&["status", "--json", "x"]);
+        let said = output(command.args(arguments).envs(variables.iter().copied()));
+        let status: Option<Value> = serde_json::from_slice(&said.stdout).ok();
+        status.map(|status| status["backend"].as_str().expect("an address").to_owned()).ok_or(said.status.code())
+    };
+    assert_eq!(place(&["--backend", &here], &[("TENURE_BACKEND_FILE", "/no/such/file")]), Ok(here.clone()));
+    assert_eq!(place(&["--backend-file", address], &[("TENURE_BACKEND", "redis://host")]), Ok(here.clone()));
+    assert_eq!(place(&["--backend-file", address], &[("TENURE_BACKEND", "")]), Ok(here.clone()));
+    assert_eq!(place(&[], &[("TENURE_BACKEND", &here), ("TENURE_BACKEND_FILE", "")]), Ok(here.clone()));
+    let both = [("TENURE_BACKEND", here.as_str()), ("TENURE_BACKEND_FILE", address)];
+    assert_eq!(place(&[], &both), Err(Some(64)));
+    assert!(!Path::new(&elsewhere).exists());
+
+    let mut command = tenure(&["run", "--backend", &here, "x", "--", "true"]);
+    let help = String::from_utf8(output(&mut tenure(&["run", "--help"])).stdout).expect("UTF-8");
+    let variables = help.split("[env: ").skip(1).filter_map(|rest| rest.split(['=', ']']).next());
+    let variables: Vec<&str> = variables.collect();
+    assert!(variables.len() > 15, "{variables:?}");
+    let said = output(command.envs(variables.into_iter().map(|name| (name, ""))));
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+}
+
+#[test]
+fn whoever_only_looks_makes_no_folder() {
+    let scene = Scene::new();
+    for verb in ["status", "resign"] {
+        let said = output(&mut tenure(&[verb, "--backend", &scene.backend(), "--json", "office"]));
+        let told = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(said.status.success() && told.contains("does not exist"), "{told}");
+        let object: Value = serde_json::from_slice(&said.stdout).expect("one object");
+        assert_eq!((object["election"].as_str(), &object["leader"]), (Some("office"), &Value::Null));
+        assert!(!scene.path("backend").exists(), "{verb} has made it");
+    }
 }
 
 #[test]
 fn a_secret_may_come_by_the_environment_or_a_file_and_is_not_shown() {
     let scene = Scene::new();
     let file = scene.path("address");
-    fs::write(&file, "redis://ada:s3cret@host:6379/0\n").expect("it can be written");
-    let by_environment = output(tenure(&["status", "x"]).env("TENURE_BACKEND", "redis://ada:s3cret@host:6379/0"));
+    fs::write(&file, "mongodb://ada:s3cret@host:6379/0\n").expect("it can be written");
+    let by_environment = output(tenure(&["status", "x"]).env("TENURE_BACKEND", "mongodb://ada:s3cret@host:6379/0"));
     let by_file = output(&mut tenure(&["status", "x", "--backend-file", file.to_str().expect("UTF-8")]));
     for said in [by_environment, by_file] {
         let text = String::from_utf8(said.stderr).expect("UTF-8");
-        assert_eq!(text, "tenure: there is no backend `redis:`; there is file:DIR\n");
+        assert!(text.starts_with("tenure: there is no backend `mongodb:`; there is file:DIR"), "{text}");
         assert_eq!(said.status.code(), Some(64));
     }
-    let help = output(tenure(&["run", "--help"]).env("TENURE_BACKEND", "redis://ada:s3cret@host:6379/0"));
+    let help = output(tenure(&["run", "--help"]).env("TENURE_BACKEND", "mongodb://ada:s3cret@host:6379/0"));
     assert!(!String::from_utf8(help.stdout).expect("UTF-8").contains("s3cret"));
 }
 
@@ -204,8 +266,11 @@ fn a_command_that_was_held_firmly_is_not_run_again_more_loosely() {
     let scene = Scene::new();
     let once = scene.path("once");
     let command = format!("echo ran >> {}; echo 0 > /proc/sys/user/max_pid_namespaces", once.display());
-    let mut process = Command::new("unshare");
+    // Without the rule it would be started again and again.
+    let mut process = Command::new("timeout");
     process.args([
+        "20",
+        "unshare",
         "-Urmpf",
         "--mount-proc",
         "sh",
@@ -373,14 +438,20 @@ fn signals_reach_the_command() {
 }
 
 #[test]
+fn what_a_parent_has_blocked_is_heard() {
+    let scene = Scene::new();
+    let mut run = Run::start_by("--block-signal=TERM", &scene, "one", &[], &["sleep", "60"]);
+    run.told("command-started");
+    run.signal(Signal::TERM);
+    run.ends_with(143, "command");
+}
+
+#[test]
 fn a_command_that_was_stopped_goes_on_with_its_supervisor() {
     let scene = Scene::new();
     let mut run = Run::start(&scene, "one", &[], &["sleep", "60"]);
-    let pid = run.told("command-started")["pid"].as_i64().expect("a number");
-    let is_stopped = || {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
-    };
+    let pid = run.told("command-started")["pid"].as_i64().and_then(|pid| Pid::from_raw(pid as i32)).expect("a number");
+    let is_stopped = || state_of(pid) == Some('T');
     run.signal(Signal::TSTP);
     eventually("it is stopped", LONG, || is_stopped().then_some(()));
     run.signal(Signal::CONT);
@@ -423,6 +494,75 @@ fn the_first_free_of_several_offices_is_taken() {
         run.signal(Signal::TERM);
         run.ends_with(143, "command");
     }
+}
+
+#[test]
+fn several_offices_hide_no_broken_store() {
+    let scene = Scene::new();
+    for slot in ["office+1.json", "office+2.json"] {
+        // No one can read that.
+        fs::create_dir_all(scene.path("backend").join(slot)).expect("it can be made");
+    }
+    let mut hasty = Run::start(&scene, "one", &["--slots", "2", "--no-wait"], &["true"]);
+    hasty.ends_with(69, "backend-refused");
+    let mut patient = Run::start(&scene, "two", &["--slots", "2", "--max-wait", "500ms"], &["true"]);
+    patient.ends_with(69, "backend-refused");
+    patient.told("trying");
+    // One that is broken does not keep anybody from the other.
+    fs::remove_dir(scene.path("backend").join("office+2.json")).expect("it is there");
+    for patience in ["--no-wait", "--max-wait=20s"] {
+        let mut run = Run::start(&scene, "three", &["--slots", "2", patience], &["true"]);
+        run.ends_with(0, "command");
+        assert_eq!(run.told("elected")["election"], "office/2");
+    }
+}
+
+#[test]
+fn one_of_one_is_not_the_office_itself() {
+    let scene = Scene::new();
+    let mut run = Run::start(&scene, "one", &["--slots", "1"], &["sleep", "60"]);
+    assert_eq!(run.told("elected")["election"], "office/1");
+    run.told("command-started");
+    let mut waiting = Run::start(&scene, "two", &["--slots", "1"], &["true"]);
+    assert_eq!(waiting.told("waiting")["election"], "office/1");
+    run.signal(Signal::TERM);
+    run.ends_with(143, "command");
+    waiting.ends_with(0, "command");
+}
+
+#[test]
+fn a_job_is_stopped_also_while_it_only_holds_the_office() {
+    let scene = Scene::new();
+    let mut run = Run::start(&scene, "one", &["--at-least", "10m"], &["true"]);
+    run.told("holding");
+    run.signal(Signal::TSTP);
+    eventually("it is stopped", LONG, || (state_of(run.pid()) == Some('T')).then_some(()));
+    run.signal(Signal::CONT);
+    eventually("it goes on", LONG, || (state_of(run.pid()) != Some('T')).then_some(()));
+    run.signal(Signal::TERM);
+    run.ends_with(0, "command");
+}
+
+/// As `/proc` has it: `S`leeping, s`T`opped, a `Z`ombie.
+fn state_of(pid: Pid) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+#[test]
+fn a_guardian_whose_work_is_done_is_waited_for() {
+    let scene = Scene::new();
+    let once = scene.path("once");
+    let script = format!("[ -e {0} ] && exec sleep 60; touch {0}", once.display());
+    let mut run = Run::start(&scene, "one", &["--on-exit", "restart"], &["sh", "-c", &script]);
+    let started = |run: &Run| run.events().iter().filter(|event| event["event"] == "command-started").count();
+    eventually("it was started again", LONG, || (started(&run) == 2).then_some(()));
+    eventually("no dead child is left", SECOND * 10, || {
+        let children = common::run::children(run.pid());
+        (children.len() == 1 && state_of(children[0]) != Some('Z')).then_some(())
+    });
+    run.signal(Signal::TERM);
+    run.ends_with(143, "command");
 }
 
 #[test]
@@ -482,6 +622,31 @@ fn a_store_that_goes_away_ends_leadership_and_the_command() {
     fs::rename(scene.path("backend"), scene.path("elsewhere")).expect("it can be moved");
     run.ends_with(75, "leadership-lost");
     assert!(scene.left_running().is_empty());
+    let events = run.events();
+    let tries: Vec<&Value> = events.iter().filter(|event| event["event"] == "trying").collect();
+    assert!(!tries.is_empty());
+    assert!(tries.windows(2).all(|pair| pair[0]["message"] != pair[1]["message"]), "the same is told once: {tries:#?}");
+}
+
+#[test]
+fn a_store_that_comes_back_is_run_for_again_and_nobody_makes_another() {
+    let scene = Scene::new();
+    // One that rests only shortly is back before the last withdrawal was given up.
+    let flags = [&TIMING[..], &["--after-loss", "campaign", "--retry", "50ms"]].concat();
+    let mut run = Run::start(&scene, "one", &flags, &["sleep", "60"]);
+    run.told("command-started");
+    fs::rename(scene.path("backend"), scene.path("elsewhere")).expect("it can be moved");
+    run.told("lost");
+    // Longer than a lease, and than anybody tries to give it up.
+    std::thread::sleep(SECOND * 6);
+    assert!(!scene.path("backend").exists(), "an empty folder shows no holder");
+    let elected = |run: &Run| run.events().iter().filter(|event| event["event"] == "elected").count();
+    assert_eq!(elected(&run), 1);
+    fs::rename(scene.path("elsewhere"), scene.path("backend")).expect("it can be moved");
+    eventually("it leads again", LONG, || (elected(&run) == 2).then_some(()));
+    eventually("its command runs", LONG, || (scene.left_running().len() == 1).then_some(()));
+    run.signal(Signal::TERM);
+    run.ends_with(143, "command");
 }
 
 #[test]

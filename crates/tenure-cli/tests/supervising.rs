@@ -36,6 +36,12 @@ const CASES: &[(&str, Case)] = &[
     ("a_tree_that_outlives_its_command_keeps_the_office", outlived),
     ("the_exit_status_is_the_commands_own", exit_statuses),
     ("a_command_that_closes_its_streams_is_watched_over", closed_streams),
+    ("a_minimum_hold_outlives_its_supervisor", |level| held_on(level, "sleep 60", Signal::KILL)),
+    ("a_minimum_hold_outlives_its_supervisor_also_without_a_command", |level| held_on(level, "", Signal::KILL)),
+    ("a_minimum_hold_outlives_a_signal_to_its_supervisor", |level| held_on(level, "", Signal::TERM)),
+    ("a_minimum_hold_does_not_bind_one_who_is_asked_to_go", asked_to_go),
+    ("an_ignored_death_hides_no_exit", deaths_ignored),
+    ("a_killed_guardian_spares_whoever_was_there_before", strangers_spared),
 ];
 
 /// What is done wherever a command cannot leave its tree.
@@ -63,6 +69,7 @@ fn main() {
     }
     trials.push(trial("cgroup", "no_control_group_is_left_behind", no_group_left));
     trials.push(trial("pid-namespace", "a_namespace_that_dies_while_waiting_is_replaced", namespace_killed));
+    trials.push(trial("pid-namespace", "a_frozen_first_process_hides_no_exit", init_frozen_at_exit));
     trials.push(trial("process-group", "a_daemon_that_left_the_group_is_told_of", escaped));
     trials.push(trial("pid-namespace", "both_frozen_at_once_overlap_until_thawed", both_frozen));
     trials.push(trial("subreaper", "both_frozen_at_once_overlap_until_thawed", both_frozen));
@@ -187,11 +194,55 @@ fn guardian_frozen_at_exit(level: &str) {
     let mut run = Run::start(&scene, "leader", &flags, &["sh", "-c", "sleep 0.5; exit 5"]);
     run.told("command-started");
     kill_process(run.guardian(), Signal::STOP).expect("it is there");
-    let status = run.ended();
     // In a namespace only its first process knows the status, and that tells it to the guardian.
-    let expected = if level == "pid-namespace" { 137 } else { 5 };
-    assert_eq!(status.code(), Some(expected), "{:#?}", run.events());
+    if level == "pid-namespace" {
+        run.ends_with(70, "internal")
+    } else {
+        run.ends_with(5, "command")
+    }
     assert!(scene.left_running().is_empty());
+}
+
+/// The same for the first process of a namespace, which alone can wait for the command.
+fn init_frozen_at_exit(level: &str) {
+    let scene = Scene::new();
+    let flags = [&["--containment", level], &TIMING[..]].concat();
+    let mut run = Run::start(&scene, "leader", &flags, &["sh", "-c", "sleep 0.5; exit 5"]);
+    run.told("command-started");
+    let init = run.below(run.guardian()).expect("the first process of the namespace");
+    kill_process(init, Signal::STOP).expect("it is there");
+    run.ends_with(70, "internal");
+    assert!(scene.left_running().is_empty());
+}
+
+/// A shell that has started something already, and then becomes tenure.
+fn strangers_spared(level: &str) {
+    let scene = Scene::new();
+    let orphan = scene.path("orphan");
+    // A child with a child of its own, and one that leaves an orphan behind, which falls to tenure.
+    let script =
+        format!("(sleep 61; true) & (sleep 1; sh -c 'sleep 62 & echo $! > {}') & exec \"$@\"", orphan.display());
+    let flags = [&["--containment", level], &TIMING[..]].concat();
+    let mut run = Run::start_from(&scene, "one", &script, &flags, &["sh", "-c", "sleep 63"]);
+    run.told("command-started");
+    let orphan = eventually("an orphan", LONG, || std::fs::read_to_string(&orphan).ok()?.trim().parse::<i32>().ok());
+    let is_ours = || {
+        let stat = std::fs::read_to_string(format!("/proc/{orphan}/stat")).ok()?;
+        (stat.rsplit_once(") ")?.1.split(' ').nth(1)? == run.pid().to_string()).then_some(())
+    };
+    eventually("the orphan falls to tenure", LONG, is_ours);
+    // It looks around once a second.
+    std::thread::sleep(SECOND * 2);
+    kill_process(run.guardian(), Signal::KILL).expect("it is there");
+    run.ends_with(70, "internal");
+    let names: Vec<String> = scene.left_running().into_iter().filter_map(command_line).collect();
+    let has = |seconds: &str| names.iter().any(|name| *name == format!("sleep {seconds}"));
+    assert!(has("61") && has("62") && !has("63"), "{names:?}");
+}
+
+fn command_line(pid: Pid) -> Option<String> {
+    let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
+    Some(line.trim_end_matches('\0').replace('\0', " "))
 }
 
 fn resigned(level: &str) {
@@ -200,6 +251,46 @@ fn resigned(level: &str) {
     ask_to_resign(&scene);
     leader.ends_with(75, "leadership-lost");
     succeeded(&scene, &mut waiting);
+}
+
+/// The office is held for its minimum, and then handed over: neither after the kill margin nor after the lease.
+fn held_on(level: &str, command: &str, signal: Signal) {
+    const MINIMUM: Duration = Duration::from_secs(4);
+    let scene = Scene::new();
+    let flags = [&["--containment", level], &LONG_LEASE[..]].concat();
+    let before = std::time::Instant::now();
+    let leader_flags = [&flags[..], &["--at-least", "4s"]].concat();
+    let mut leader = Run::start(&scene, "leader", &leader_flags, &["sh", "-c", command]);
+    leader.told(if command.is_empty() { "holding" } else { "command-started" });
+    let waiting = Run::start(&scene, "waiting", &flags, &["true"]);
+    waiting.told("waiting");
+    leader.signal(signal);
+    leader.ended();
+    assert!(leader.event("resigned").is_none(), "nobody waits for the minimum who was told to go");
+    waiting.told("elected");
+    let took = before.elapsed();
+    assert!(took >= MINIMUM && took < MINIMUM * 4, "it took {took:?}");
+}
+
+fn asked_to_go(level: &str) {
+    let scene = Scene::new();
+    // With the next renewal, in a third of the lease; nobody waits for the whole of it.
+    let flags = [&["--containment", level], &LONG_LEASE[..]].concat();
+    let mut leader = Run::start(&scene, "leader", &[&flags[..], &["--at-least", "10m"]].concat(), &["sleep", "60"]);
+    leader.told("command-started");
+    let mut waiting = Run::start(&scene, "waiting", &flags, &["true"]);
+    waiting.told("waiting");
+    ask_to_resign(&scene);
+    waiting.ends_with(0, "command");
+    leader.ends_with(75, "leadership-lost");
+}
+
+/// A parent that ignores SIGCHLD hands that down, and then the kernel tells nobody how a child has ended.
+fn deaths_ignored(level: &str) {
+    let scene = Scene::new();
+    let mut run =
+        Run::start_by("--ignore-signal=CHLD", &scene, "one", &["--containment", level], &["sh", "-c", "exit 3"]);
+    run.ends_with(3, "command");
 }
 
 fn outlived(level: &str) {

@@ -32,6 +32,7 @@ fn main() {
             a_pipe_keeps_the_terminal_and_keys_still_reach_the_command,
         ),
         ("the_terminal_is_given_back", the_terminal_is_given_back),
+        ("a_terminal_that_is_closed_ends_the_run", a_terminal_that_is_closed_ends_the_run),
         ("the_demo_shows_who_leads_and_obeys_keys", the_demo_shows_who_leads_and_obeys_keys),
     ];
     let trial = |(name, case): &(&str, fn())| {
@@ -122,6 +123,21 @@ impl Screen {
         }
     }
 
+    /// Whether somebody hears the keys along with the command: in another process group than its parent's.
+    fn has_ear(&self) -> bool {
+        let family = |pid: &str| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            let mut fields = stat.rsplit_once(") ")?.1.split(' ').skip(1).map(str::to_owned);
+            Some((fields.next()?, fields.next()?))
+        };
+        let mut ears =
+            self.scene.marked().into_iter().filter(|pid| common::run::role(*pid).as_deref() == Some("__ear"));
+        ears.any(|ear| {
+            let group_of_parent = |(parent, group): (String, String)| Some((group, family(&parent)?.1));
+            family(&ear.to_string()).and_then(group_of_parent).is_some_and(|(own, parents)| own != parents)
+        })
+    }
+
     #[track_caller]
     fn ends_with(&mut self, code: i32) {
         let status = eventually("its end", LONG, || self.process.try_wait().expect("it can be waited for"));
@@ -153,6 +169,33 @@ fn a_key_reaches_the_command_once() {
     screen.types("\u{3}");
     screen.ends_with(130);
     assert!(screen.scene.left_running().is_empty());
+    // One that handles it and ends as if of its own accord is not started again either.
+    for level in ["pid-namespace", "cgroup", "subreaper", "process-group"] {
+        let script = "trap 'exit 3' INT; echo runs; while :; do sleep 0.02; done";
+        let mut screen = Screen::with(&[
+            TENURE,
+            "run",
+            "--containment",
+            level,
+            "--on-exit",
+            "restart",
+            "office",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ]);
+        let is_offered = eventually("it runs, or is refused", LONG, || {
+            let shown = screen.shown.lock().unwrap();
+            if shown.contains("cannot be had") { Some(false) } else { shown.contains("runs\r").then_some(true) }
+        });
+        if is_offered {
+            eventually("an ear", LONG, || screen.has_ear().then_some(()));
+            screen.types("\u{3}");
+            screen.ends_with(3);
+            assert!(screen.scene.marked().is_empty(), "nothing is left");
+        }
+    }
 }
 
 fn a_shell_under_tenure_has_a_usable_terminal() {
@@ -216,6 +259,16 @@ fn the_terminal_is_given_back() {
     screen.types("echo all mi''ne\n");
     screen.shows("all mine");
     screen.types("exit\n");
+}
+
+fn a_terminal_that_is_closed_ends_the_run() {
+    let mut screen = Screen::shell();
+    // It ends by itself, as daemons do; started again it would run on where nobody sees it.
+    let script = "trap \"exit 0\" HUP; echo runs; while :; do sleep 0.02; done";
+    screen.types(&format!("$TENURE run --on-exit restart office -- sh -c '{script}'\n"));
+    screen.shows("runs\r");
+    screen.process.kill().expect("the shell is there");
+    eventually("nothing is left", LONG, || screen.scene.marked().is_empty().then_some(()));
 }
 
 fn a_pipe_keeps_the_terminal_and_keys_still_reach_the_command() {

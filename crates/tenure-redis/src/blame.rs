@@ -10,7 +10,13 @@ use crate::url::Address;
 /// Where the server answered with an error it has written no record: every script writes that last.
 pub(crate) fn answer(error: &RedisError, address: &Address) -> Error {
     match error.code() {
-        Some(code) => refusal(code, &words(error), address),
+        Some(code) => {
+            let words = words(error);
+            match in_script(&words) {
+                Some((command, code, words)) => refusal(code, &format!("{command}: {words}"), address),
+                None => refusal(code, &words, address),
+            }
+        }
         None => Error::unknown_outcome(format!("the connection to {address} broke before the answer came"))
             .because(words(error)),
     }
@@ -73,6 +79,17 @@ pub(crate) fn is_unknown_script(error: &RedisError) -> bool {
     matches!(error.kind(), Theirs::Server(ServerErrorKind::NoScript))
 }
 
+/// Which command of a script failed, and what the server said to it.
+fn in_script(words: &str) -> Option<(&str, &str, &str)> {
+    let (_, rest) = words.split_once("TENURE<")?;
+    let (inside, _) = rest.rsplit_once('>')?;
+    let (command, said) = inside.split_once('|')?;
+    let (code, rest) = said.trim_start_matches('-').split_once(' ')?;
+    // What a script may not do is called by no code of its own.
+    let denied = code == "NOPERM" || rest.contains("can't run this command") || rest.contains("can't access");
+    Some((command, if denied { "NOPERM" } else { code }, rest))
+}
+
 fn wrong_password(words: &str, address: &Address) -> Error {
     denied(format!("{address} does not accept the user and password: {words}; see `ACL LIST` and `requirepass` there"))
 }
@@ -83,4 +100,18 @@ fn denied(message: String) -> Error {
 
 fn words(error: &RedisError) -> String {
     error.detail().map_or_else(|| error.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_failed_in_a_script_is_named() {
+        let said = "user_script:17: TENURE<GET|ERR The user executing the script can't run this command or subcommand> script: 9085, on @user_script:17.";
+        assert_eq!(in_script(said).map(|(command, code, _)| (command, code)), Some(("GET", "NOPERM")));
+        let said = "TENURE<SET|OOM command not allowed when used memory > 'maxmemory'.>";
+        assert_eq!(in_script(said).map(|(command, code, _)| (command, code)), Some(("SET", "OOM")));
+        assert_eq!(in_script("unknown command"), None);
+    }
 }

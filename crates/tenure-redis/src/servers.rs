@@ -141,10 +141,11 @@ impl Servers {
         if !matches!(self.topology, Topology::Cluster(_)) {
             return None;
         }
-        let (host, port) = error.redirect_node()?;
-        // An empty host means: the one that was asked.
+        let (place, _) = error.redirect_node()?;
+        // IPv6 stands there without brackets, and no host at all means: the one that was asked.
+        let (host, port) = place.rsplit_once(':')?;
         let host = if host.is_empty() { asked.host.clone() } else { host.to_owned() };
-        let address = Address { host, port };
+        let address = Address { host, port: port.parse().ok()? };
         match error.kind() {
             redis::ErrorKind::Server(ServerErrorKind::Ask) => Some(Redirect::Ask(address)),
             _ => Some(Redirect::Moved(address)),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenure::{Error, ErrorKind};
 use tokio::net::TcpStream;
@@ -25,12 +26,20 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
+    const HANDSHAKE: Duration = Duration::from_secs(2);
+
     pub(crate) async fn wrap(&self, stream: TcpStream, address: &Address) -> Result<TlsStream<TcpStream>, Error> {
         let name = self.server_name.as_ref().unwrap_or(&address.host).clone();
         let name = ServerName::try_from(name.clone())
             .map_err(|_| Error::new(ErrorKind::InvalidConfig, format!("{name} cannot be the name of a TLS server")))?;
         let connector = TlsConnector::from(Arc::new(self.config()?));
-        connector.connect(name, stream).await.map_err(|error| untrusted(address, error))
+        // A server that does not speak TLS waits for the end of what it takes for a command.
+        match tokio::time::timeout(Self::HANDSHAKE, connector.connect(name, stream)).await {
+            Ok(connected) => connected.map_err(|error| untrusted(address, error)),
+            Err(_) => Err(Error::unavailable(format!(
+                "{address} did not answer the TLS handshake; if it does not speak TLS there, use redis://"
+            ))),
+        }
     }
 
     fn config(&self) -> Result<ClientConfig, Error> {

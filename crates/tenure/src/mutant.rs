@@ -137,21 +137,21 @@ mutants! {
     MemorySessionEndKeeps, "memory-session-end-keeps", "SAFETY 21: a session ends all it carries", "memory::tests::sessions::a_session_ends_all_that_it_carries";
     MemorySessionUnlimited, "memory-session-unlimited", "SAFETY 21: at most 1,000 seats a session", "memory::tests::sessions::the_thousand_and_first_election_opens_a_further_session";
     MemoryHerdWoken, "memory-herd-woken", "DESIGN: only the next in line is told", "memory::tests::watching::only_the_next_in_line_is_told_that_the_office_is_its_own";
-    RedisRenewsAnyVersion, "redis-renews-any-version", "SAFETY 9: a renewal is conditional on its version", "";
-    RedisRenewsAnyTenure, "redis-renews-any-tenure", "SAFETY 9: a renewal never touches a newer tenure", "";
-    RedisRenewCreates, "redis-renew-creates", "SAFETY 9: a renewal never creates a record", "";
-    RedisTokenKept, "redis-token-kept", "SAFETY 18: the token rises with every tenure", "";
-    RedisTokenWithoutClock, "redis-token-without-clock", "SAFETY 18: the token survives a flush", "";
-    RedisTokenOvertaken, "redis-token-overtaken", "SAFETY 18: a number that was overtaken is not used", "";
-    RedisWithdrawsByName, "redis-withdraws-by-name", "SAFETY 9: withdrawal is conditional on the tenure", "";
-    RedisTtlInSeconds, "redis-ttl-in-seconds", "SEEDS 59: TTLs are milliseconds", "";
-    RedisDisplacesAnyVersion, "redis-displaces-any-version", "SAFETY 4: one exact version is displaced", "";
-    RedisAmendsForEver, "redis-amends-for-ever", "DESIGN: an evicted office is barred for the record's remaining life", "";
-    RedisReplicaRead, "redis-replica-read", "SAFETY 16: reads are linearizable", "";
-    RedisPromiseUnchecked, "redis-promise-unchecked", "SAFETY 20: the promise is what the server's settings allow", "";
-    RedisFencedWithForeignPeers, "redis-fenced-with-foreign-peers", "SAFETY 20: a seat shared with peers without tokens is never fenced", "";
-    RedisTimeoutHarmless, "redis-timeout-harmless", "SAFETY 9: what was sent and not answered may have landed", "";
-    RedisWatchEndsSilently, "redis-watch-ends-silently", "DESIGN: a watch never ends silently", "";
+    RedisRenewsAnyVersion, "redis-renews-any-version", "SAFETY 9: a renewal is conditional on its version", "tenure-redis/conformance=a_renewal_in_a_past_version_writes_nothing";
+    RedisRenewsAnyTenure, "redis-renews-any-tenure", "SAFETY 9: a renewal never touches a newer tenure", "tenure-redis/conformance=a_former_holder_never_renews_over_a_newer_tenure";
+    RedisRenewCreates, "redis-renew-creates", "SAFETY 9: a renewal never creates a record", "tenure-redis/conformance=a_renewal_never_creates_a_record_after_a_withdrawal,tenure-redis/server=nothing_renewed_is_a_loss";
+    RedisTokenKept, "redis-token-kept", "SAFETY 18: the token rises with every tenure", "tenure-redis/conformance=tokens_rise_over_twenty_tenures";
+    RedisTokenWithoutClock, "redis-token-without-clock", "SAFETY 18: the token survives a flush", "tenure-redis/conformance=a_wiped_store_is_another_or_counts_on";
+    RedisTokenOvertaken, "redis-token-overtaken", "SAFETY 18: a number that was overtaken is not used", "tenure-redis/server=a_number_that_was_overtaken_is_not_used";
+    RedisWithdrawsByName, "redis-withdraws-by-name", "SAFETY 9: withdrawal is conditional on the tenure", "tenure-redis/conformance=a_late_withdrawal_never_touches_a_newer_tenure";
+    RedisTtlInSeconds, "redis-ttl-in-seconds", "SEEDS 59: TTLs are milliseconds", "tenure-redis/server=ttls_are_milliseconds";
+    RedisDisplacesAnyVersion, "redis-displaces-any-version", "SAFETY 4: one exact version is displaced", "tenure-redis/conformance=a_version_that_is_past_displaces_nothing";
+    RedisAmendsForEver, "redis-amends-for-ever", "DESIGN: an evicted office is barred for the record's remaining life", "tenure-redis/conformance=an_eviction_bars_the_office_for_what_was_left";
+    RedisReplicaRead, "redis-replica-read", "SAFETY 16: reads are linearizable", "tenure-redis/server=a_replica_is_refused";
+    RedisPromiseUnchecked, "redis-promise-unchecked", "SAFETY 20: the promise is what the server's settings allow", "tenure-redis/server=fenced_without_persistence_is_refused,only_a_server_that_loses_nothing_is_fenced";
+    RedisFencedWithForeignPeers, "redis-fenced-with-foreign-peers", "SAFETY 20: a seat shared with peers without tokens is never fenced", "tenure-redis/server=a_seat_shared_with_lockers_is_never_fenced";
+    RedisTimeoutHarmless, "redis-timeout-harmless", "SAFETY 9: what was sent and not answered may have landed", "tenure-redis/server=a_bid_that_was_sent_and_not_answered_may_have_landed";
+    RedisWatchEndsSilently, "redis-watch-ends-silently", "DESIGN: a watch never ends silently", "tenure-redis/conformance=a_watch_that_is_cut_off_says_so_and_ends";
     LostSessionUnpaced, "lost-session-unpaced", "DESIGN: a store that answers with a dead session is not flooded", "a_candidate_whose_session_died_does_not_stand_at_once_again";
     RegressionWhileSettling, "regression-while-settling", "SAFETY 18: a higher token seen while settling refuses the win", "a_higher_token_seen_while_settling_refuses_the_win";
     BeatsNumberedAnew, "beats-numbered-anew", "SAFETY 21: an answer belongs to one heartbeat", "a_heart_made_anew_takes_no_answer_to_its_predecessors_beat";
@@ -193,6 +193,17 @@ mutants! {
     FileRemountUnnoticed, "file-remount-unnoticed", "SAFETY 20: a promise ends with the file system it was made on", "a_disk_that_is_mounted_over_the_directory_is_noticed";
     FileManyInstances, "file-many-instances", "DESIGN: one inotify instance a process", "one_process_has_one_inotify_instance";
     FileSilentWatchEnd, "file-silent-watch-end", "DESIGN: a watch never ends silently", "a_disk_that_was_unmounted_ends_its_watches";
+    EtcdFirstByKey, "etcd-first-by-key", "DESIGN: the lowest create revision leads", "";
+    EtcdNestedNameCounts, "etcd-nested-name-counts", "SEEDS 24: an election whose name goes on is another", "";
+    EtcdLateBidReplaces, "etcd-late-bid-replaces", "SAFETY 9: a late bid takes no newer one's place", "";
+    EtcdUnconditionalRelease, "etcd-unconditional-release", "SAFETY 9: withdrawal is conditional on the tenure", "";
+    EtcdSecondsCut, "etcd-seconds-cut", "SAFETY 2a: a part of a second is rounded up", "";
+    EtcdReceiptCredited, "etcd-receipt-credited", "SAFETY 1: a keepalive counts from before it was sent", "";
+    EtcdDeadSessionReused, "etcd-dead-session-reused", "SAFETY 21: a session that is over by our clock is dead", "";
+    EtcdSessionUnlimited, "etcd-session-unlimited", "SAFETY 21: at most 1,000 seats a session", "";
+    EtcdHerdWoken, "etcd-herd-woken", "DESIGN: only the next in line is told", "";
+    EtcdSilentWatchEnd, "etcd-silent-watch-end", "DESIGN: a watch never ends silently", "";
+    EtcdEvictionUnbarred, "etcd-eviction-unbarred", "DESIGN: an evicted office stays barred", "";
     GuardianDeafToTime, "guardian-deaf-to-time", "I9: the guardian has a timer of its own", "subreaper::a_frozen_supervisor_loses_its_wild_tree_before_expiry";
     LateExtensionRevives, "late-extension-revives", "I5: a late extension revives nothing that was told to stop", "an_extension_that_comes_late_revives_nothing";
     KillMarginForgotten, "kill-margin-forgotten", "SAFETY 2c: the kill comes a margin before expiry", "the_tree_is_asked_at_the_deadline_and_killed_before_expiry";
@@ -203,6 +214,10 @@ mutants! {
     ReleasedBeforeEmpty, "released-before-empty", "SAFETY 12: the office is given up when nothing of the tree is left", "subreaper::a_tree_that_outlives_its_command_keeps_the_office";
     FrozenGuardianTrusted, "frozen-guardian-trusted", "I9: the supervisor acts for a guardian that is frozen", "subreaper::a_frozen_guardian_is_acted_for";
     GuardianDeathIgnored, "guardian-death-ignored", "I9: a guardian that is killed takes the tree with it", "subreaper::a_killed_guardian_takes_a_wild_tree_with_it";
+    MinimumHoldAbandoned, "minimum-hold-abandoned", "DESIGN: a guardian that is left alone keeps the office for its minimum", "subreaper::a_minimum_hold_outlives_its_supervisor";
+    KeeperDismissed, "keeper-dismissed", "DESIGN: a guardian stays until the office is given up", "subreaper::a_minimum_hold_outlives_its_supervisor_also_without_a_command";
+    AbandonedBeforeEmpty, "abandoned-before-empty", "SAFETY 12: a guardian gives the office up when nothing of the tree is left", "subreaper::a_forking_command_of_a_killed_supervisor_is_ended";
+    LooserGuardianHired, "looser-guardian-hired", "DESIGN: a guardian that follows another holds the command as firmly", "a_command_that_was_held_firmly_is_not_run_again_more_loosely";
 }
 
 /// Whether this fault is planted.

@@ -15,22 +15,33 @@ use crate::{Error, ErrorKind};
 ///
 /// The offices are tried one after another, in the order given; one that is held is kept under watch while the next is tried. As soon as one is
 /// won the candidacies for the others end. The answer is the office's place in `candidates`, and the tenure. After `patience` without a win
-/// it is [`ErrorKind::TimedOut`].
+/// it is [`ErrorKind::TimedOut`]; where none of the offices was seen to be held, it says what the store failed with.
 pub async fn first_free(candidates: &[Candidate], patience: Option<Duration>) -> Result<(usize, Tenure), Error> {
     let Some(first) = candidates.first() else {
         return Err(Error::new(ErrorKind::InvalidConfig, "no office was named; give at least one candidate"));
     };
-    let Some(patience) = patience else { return search(candidates, None).await };
-    let over = first.out_of(patience);
-    tokio::select! {
-        biased;
-        found = search(candidates, Some(patience)) => found,
-        () = over => Err(Error::new(ErrorKind::TimedOut, "none of the offices was free in the time given")),
+    let mut running = Running(Vec::new());
+    let found = match patience {
+        None => search(&mut running, candidates, None).await.map(Some),
+        Some(span) => tokio::select! {
+            biased;
+            won = search(&mut running, candidates, patience) => won.map(Some),
+            () = first.out_of(span) => Ok(None),
+        },
+    };
+    match found {
+        Ok(Some(won)) => Ok(running.keep(won)),
+        Ok(None) => Err(running.out_of_time()),
+        Err(error) if error.kind() == ErrorKind::TimedOut => Err(running.out_of_time()),
+        Err(error) => Err(error),
     }
 }
 
-async fn search(candidates: &[Candidate], patience: Option<Duration>) -> Result<(usize, Tenure), Error> {
-    let mut running = Running(Vec::new());
+async fn search(
+    running: &mut Running,
+    candidates: &[Candidate],
+    patience: Option<Duration>,
+) -> Result<(usize, Arc<TenureState>), Error> {
     for (slot, candidate) in candidates.iter().enumerate() {
         running.0.push(Some(candidate.run(Goal::OneTenure, patience, Vec::new())?));
         let published = running.0[slot].clone().expect("it was just started");
@@ -41,12 +52,12 @@ async fn search(candidates: &[Candidate], patience: Option<Duration>) -> Result<
         });
         answered.await;
         if let Some(won) = running.won() {
-            return Ok(running.keep(won));
+            return Ok(won);
         }
     }
     loop {
         if let Some(won) = running.won() {
-            return Ok(running.keep(won));
+            return Ok(won);
         }
         let live: Vec<_> = running.0.iter().flatten().cloned().collect();
         let over = live.iter().filter_map(|published| published.finish().map(|finish| refusal(published, finish)));
@@ -74,7 +85,17 @@ impl Running {
         all.filter_map(|(slot, published)| Some((slot, published.as_ref()?.leading()?))).next()
     }
 
-    fn keep(mut self, (slot, tenure): (usize, Arc<TenureState>)) -> (usize, Tenure) {
+    /// A store that fails is not an office that is held.
+    fn out_of_time(&self) -> Error {
+        let all = || self.0.iter().flatten();
+        let failure = all().find_map(|published| published.last_error());
+        match failure.filter(|_| all().all(|published| published.incumbent().is_none())) {
+            Some(error) => Error::new(ErrorKind::TimedOut, format!("no office was won in the time given: {error}")),
+            None => Error::new(ErrorKind::TimedOut, "none of the offices was free in the time given"),
+        }
+    }
+
+    fn keep(&mut self, (slot, tenure): (usize, Arc<TenureState>)) -> (usize, Tenure) {
         let published = self.0[slot].take().expect("a winner is kept once");
         (slot, Tenure::new(published, tenure))
     }

@@ -46,6 +46,14 @@ pub fn install(tool: &Tool) -> Result<Installed, Failure> {
             command.args(["install", "-trimpath", "-ldflags=-s -w", &wanted]);
             run(command.env("GOBIN", folder.join("bin")).env("GOFLAGS", "-mod=mod").env("CGO_ENABLED", "0"))
         })?,
+        Source::GoModule(module, programs) => cached(tool, |folder| {
+            programs.iter().try_for_each(|(program, package)| {
+                let mut command = Command::new("go");
+                command.current_dir(module).args(["build", "-trimpath", "-ldflags=-s -w", "-o"]);
+                command.arg(folder.join("bin").join(program)).arg(package);
+                run(command.env("GOFLAGS", "-mod=readonly -buildvcs=false").env("CGO_ENABLED", "0"))
+            })
+        })?,
         Source::Maven(artefact) => cached(tool, |folder| maven(folder, artefact, tool.version))?,
     }
     match tool.missing() {

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use install::{Installed, install};
-pub use list::{ALL, FAKETIME, OPENSSL, REDIS, VALKEY};
+pub use list::*;
 
 use crate::Failure;
 
@@ -38,6 +38,8 @@ pub enum Source {
     Npm(&'static str),
     /// A package of Go, built from the module it is in.
     Go(&'static str),
+    /// Packages of Go, built in this folder, whose module pins every version: the name of each program, and its package.
+    GoModule(&'static str, &'static [(&'static str, &'static str)]),
     /// An artefact of Maven with all that it needs, as `group:artefact`; its jar files are in the folder `lib`.
     Maven(&'static str),
 }
@@ -56,6 +58,9 @@ impl fmt::Display for Source {
             Source::PyPi(package) => write!(f, "PyPI, {package}"),
             Source::Npm(package) => write!(f, "npm, {package}"),
             Source::Go(package) => write!(f, "Go, {package}"),
+            Source::GoModule(_, programs) => {
+                write!(f, "Go, {}", programs.iter().map(|(_, package)| *package).collect::<Vec<_>>().join(" and "))
+            }
             Source::Maven(artefact) => write!(f, "Maven, {artefact}"),
         }
     }

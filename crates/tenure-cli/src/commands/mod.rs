@@ -1,5 +1,6 @@
 //! One file a verb.
 
+pub(crate) mod backends;
 pub(crate) mod completions;
 #[cfg(target_os = "linux")]
 pub(crate) mod demo;
@@ -10,19 +11,45 @@ pub(crate) mod run;
 pub(crate) mod status;
 pub(crate) mod watch;
 
-use clap::parser::ValueSource;
-use tenure::Election;
+use tenure::{Election, Seat};
 
-use crate::backends;
 use crate::exit::{Exit, Origin};
-use crate::place::PlaceArgs;
+use crate::place::{PlaceArgs, Sources};
 use crate::url::BackendUrl;
 
-/// The election that a command looks at from outside.
-fn election(place: &PlaceArgs, source: Option<ValueSource>, name: &str) -> Result<(Election, BackendUrl), Exit> {
-    let url = place.url(source)?;
-    let opened = backends::open(&url)?;
-    Ok((Election::over(opened.backend, name)?, url))
+/// The election that a command watches from outside.
+fn election(place: &PlaceArgs, sources: Sources, name: &str) -> Result<Election, Exit> {
+    opened(&place.url(sources)?, name)
+}
+
+/// The election at this address, with what is promised there.
+fn opened(url: &BackendUrl, name: &str) -> Result<Election, Exit> {
+    let opened = crate::backends::open(url)?;
+    block_on(opened.examined(None))?;
+    Ok(Election::over(opened.backend, name)?)
+}
+
+/// What a command looks at that changes nothing.
+enum Found {
+    Election(Election),
+    /// There is no such place yet, and so nobody leads there.
+    Nothing {
+        place: String,
+    },
+}
+
+/// The same for whoever only looks: a folder with a typing error in its name must not be made.
+fn existing_election(place: &PlaceArgs, sources: Sources, name: &str) -> Result<Found, Exit> {
+    let url = place.url(sources)?;
+    match crate::backends::missing_folder(&url)? {
+        None => Ok(Found::Election(opened(&url, name)?)),
+        Some(folder) => {
+            Seat::new(name)?;
+            let folder = folder.display();
+            crate::eprintln_safely(&format!("tenure: {folder} does not exist; no election was held there yet"));
+            Ok(Found::Nothing { place: format!("file:{folder}") })
+        }
+    }
 }
 
 /// Runs what waits, on this thread.

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use clap::Args;
-use clap::parser::ValueSource;
 use serde_json::json;
 use tenure::{Election, Incumbent};
 
+use super::Found;
 use crate::exit::{Exit, Origin};
-use crate::place::PlaceArgs;
+use crate::place::{PlaceArgs, Sources};
 use crate::{duration, incumbent, output};
 
 /// Ask the holder of an office to give it up, and wait until it has
@@ -31,19 +31,22 @@ pub(crate) struct ResignArgs {
     json: bool,
 }
 
-pub(crate) fn execute(arguments: &ResignArgs, source: Option<ValueSource>) -> Result<(), Exit> {
-    let (election, _) = super::election(&arguments.place, source, &arguments.election)?;
-    let name = election.name().clone();
-    let (before, after) = super::block_on(async {
-        let asked = tokio::time::timeout(arguments.max_wait, resigned(&election)).await;
-        asked.map_err(|_| {
-            let waited = duration::shown(arguments.max_wait);
-            Exit::new(Origin::WaitedTooLong, format!("{name}: the holder was asked to resign, and has not in {waited}"))
-        })?
-    })?;
+pub(crate) fn execute(arguments: &ResignArgs, sources: Sources) -> Result<(), Exit> {
+    let name = &arguments.election;
+    let (before, after) = match super::existing_election(&arguments.place, sources, name)? {
+        Found::Election(election) => super::block_on(async {
+            let asked = tokio::time::timeout(arguments.max_wait, resigned(&election)).await;
+            asked.map_err(|_| {
+                let waited = duration::shown(arguments.max_wait);
+                let what = format!("{name}: the holder was asked to resign, and has not in {waited}");
+                Exit::new(Origin::WaitedTooLong, what)
+            })?
+        })?,
+        Found::Nothing { .. } => (None, None),
+    };
     if arguments.json {
         let (was, is) = (incumbent::as_json(before.as_ref()), incumbent::as_json(after.as_ref()));
-        return output::line(&json!({ "election": name.as_str(), "resigned": was, "leader": is }).to_string());
+        return output::line(&json!({ "election": name, "resigned": was, "leader": is }).to_string());
     }
     let Some(before) = before else { return output::line(&format!("{name}: nobody leads")) };
     let before = incumbent::printable(before.name());

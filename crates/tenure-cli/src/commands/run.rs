@@ -5,13 +5,13 @@ use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::parser::ValueSource;
 use clap::{Args, ValueEnum};
+use nix::sys::signal::SigSet;
 use tenure::Promise;
 use tracing::level_filters::LevelFilter;
 
 use crate::exit::{self, Exit, Origin};
-use crate::place::PlaceArgs;
+use crate::place::{PlaceArgs, Sources};
 use crate::process::containment::{Level, Wanted};
 use crate::report::{Json, Report};
 use crate::supervisor::config::{AfterLoss, Config, OnExit, Patience};
@@ -80,8 +80,8 @@ pub(crate) struct RunArgs {
     no_wait: bool,
 
     /// Take the first free of N offices, ELECTION/1 to ELECTION/N
-    #[arg(long, value_name = "N", env = "TENURE_SLOTS", hide_env_values = true, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), hide_default_value = true)]
-    slots: u32,
+    #[arg(long, value_name = "N", env = "TENURE_SLOTS", hide_env_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    slots: Option<u32>,
 
     /// The signal by which the command is asked to stop [default: TERM]
     #[arg(long, value_name = "SIGNAL", env = "TENURE_SIGNAL", hide_env_values = true, value_parser = signals::parse)]
@@ -150,13 +150,14 @@ enum Required {
     LeaseOnly,
 }
 
-pub(crate) fn execute(arguments: RunArgs, source: Option<ValueSource>) -> ExitCode {
+pub(crate) fn execute(arguments: RunArgs, sources: Sources) -> ExitCode {
     if arguments.die_with_parent {
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     }
-    // Before any thread is made.
+    // Both before any thread is made. What a parent has blocked would never be heard, and the command is to begin without it too.
+    let _ = SigSet::empty().thread_set_mask();
     let terminal = Terminal::of_this_session();
-    let report = match Report::new(arguments.json()) {
+    let report = match Report::new(Json::named(arguments.json.as_deref())) {
         Ok(report) => report,
         Err(exit) => {
             crate::eprintln_safely(&format!("tenure: {exit}"));
@@ -164,7 +165,7 @@ pub(crate) fn execute(arguments: RunArgs, source: Option<ValueSource>) -> ExitCo
         }
     };
     report.log(arguments.log.unwrap_or(LevelFilter::OFF));
-    let exit = match arguments.checked(source) {
+    let exit = match arguments.checked(sources) {
         // A fault of ours ends the command: its guardian sees to that when this process is gone.
         Ok(config) => std::panic::catch_unwind(AssertUnwindSafe(|| supervise(&config, terminal, &report)))
             .unwrap_or_else(|_| Exit::new(Origin::Internal, "a fault of tenure itself; please report it")),
@@ -189,15 +190,7 @@ fn supervise(config: &Config, terminal: Option<Terminal>, report: &Report) -> Ex
 }
 
 impl RunArgs {
-    fn json(&self) -> Json {
-        match self.json.as_deref() {
-            None | Some("" | "0" | "false" | "no" | "off") => Json::Off,
-            Some("-" | "1" | "true" | "yes" | "on") => Json::Stderr,
-            Some(path) => Json::File(path.into()),
-        }
-    }
-
-    fn checked(self, source: Option<ValueSource>) -> Result<Config, Exit> {
+    fn checked(self, sources: Sources) -> Result<Config, Exit> {
         let (ttl, renew, retry, grace) = (self.ttl, self.renew, self.retry, self.grace);
         let durations = Asked { ttl, renew, retry, grace, kill_margin: self.kill_margin }.settle()?;
         executable(&self.command[0])?;
@@ -210,7 +203,7 @@ impl RunArgs {
         Ok(Config {
             slots: self.slots,
             id: self.id.filter(|id| !id.trim().is_empty()).unwrap_or_else(host_name),
-            place: self.place.url(source)?,
+            place: self.place.url(sources)?,
             durations,
             at_least: self.at_least.unwrap_or_default(),
             patience,
@@ -240,6 +233,9 @@ fn executable(program: &OsString) -> Result<(), Exit> {
     use std::os::unix::ffi::OsStrExt;
 
     let shown = program.to_string_lossy();
+    if program.is_empty() {
+        return Err(Exit::new(Origin::NotFound, "the command is an empty word, and so it was not found"));
+    }
     let candidates: Vec<std::path::PathBuf> = if program.as_bytes().contains(&b'/') {
         vec![program.into()]
     } else {

@@ -1,11 +1,11 @@
 //! `tenure status`: who holds an office now.
 
 use clap::Args;
-use clap::parser::ValueSource;
 use serde_json::json;
 
+use super::Found;
 use crate::exit::Exit;
-use crate::place::PlaceArgs;
+use crate::place::{PlaceArgs, Sources};
 use crate::{incumbent, output};
 
 /// Say who holds an office now
@@ -22,16 +22,20 @@ pub(crate) struct StatusArgs {
     json: bool,
 }
 
-pub(crate) fn execute(arguments: &StatusArgs, source: Option<ValueSource>) -> Result<(), Exit> {
-    let (election, _) = super::election(&arguments.place, source, &arguments.election)?;
-    let (place, promise) = (election.place(), election.promise());
-    let holder = super::block_on(async { Ok(election.incumbent().await?) })?;
+pub(crate) fn execute(arguments: &StatusArgs, sources: Sources) -> Result<(), Exit> {
+    let (place, promise, holder) = match super::existing_election(&arguments.place, sources, &arguments.election)? {
+        Found::Election(election) => {
+            let holder = super::block_on(async { Ok(election.incumbent().await?) })?;
+            (election.place(), Some(election.promise().to_string()), holder)
+        }
+        Found::Nothing { place } => (place, None, None),
+    };
+    let name = &arguments.election;
     if arguments.json {
         let leader = incumbent::as_json(holder.as_ref());
-        let status = json!({
-            "election": election.name().as_str(), "backend": place, "promise": promise.to_string(), "leader": leader,
-        });
+        let status = json!({ "election": name, "backend": place, "promise": promise, "leader": leader });
         return output::line(&status.to_string());
     }
-    output::line(&format!("{}: {} ({place}, {promise})", election.name(), incumbent::as_sentence(holder.as_ref())))
+    let promise = promise.as_deref().unwrap_or("not there yet");
+    output::line(&format!("{name}: {} ({place}, {promise})", incumbent::as_sentence(holder.as_ref())))
 }

@@ -1,12 +1,11 @@
 //! `tenure watch`: who holds an office, from now on.
 
 use clap::Args;
-use clap::parser::ValueSource;
 use serde_json::json;
 use tenure::{Election, Incumbent};
 
 use crate::exit::{Exit, Origin};
-use crate::place::PlaceArgs;
+use crate::place::{PlaceArgs, Sources};
 use crate::{incumbent, output, wall};
 
 /// Say who holds an office, from now on: the present state first, then every change
@@ -23,8 +22,8 @@ pub(crate) struct WatchArgs {
     json: bool,
 }
 
-pub(crate) fn execute(arguments: &WatchArgs, source: Option<ValueSource>) -> Result<(), Exit> {
-    let (election, _) = super::election(&arguments.place, source, &arguments.election)?;
+pub(crate) fn execute(arguments: &WatchArgs, sources: Sources) -> Result<(), Exit> {
+    let election = super::election(&arguments.place, sources, &arguments.election)?;
     super::block_on(async {
         // What cannot be read at all is told at once; later it is waited for.
         let mut last = election.incumbent().await?;

@@ -70,9 +70,11 @@ fn children_by_search(of: Pid) -> Vec<Relative> {
     all.filter(|one| one.parent == Some(of)).collect()
 }
 
-/// Everybody that descends from a process, itself left out; parents before their children.
-pub(crate) fn descendants(of: Pid) -> Vec<Relative> {
+/// Everybody that descends from a process, itself left out, and without these children of it and whoever descends from them; parents before
+/// their children.
+pub(crate) fn descendants(of: Pid, without: &[Relative]) -> Vec<Relative> {
     let mut found = children(of);
+    found.retain(|one| !without.contains(one));
     let mut next = 0;
     while next < found.len() {
         let nested = children(found[next].pid);
@@ -106,7 +108,7 @@ mod tests {
         let pid = Pid::from_child(&shell);
         let begin = std::time::Instant::now();
         let sleep = loop {
-            if let [sleep] = descendants(pid)[..] {
+            if let [sleep] = descendants(pid, &[])[..] {
                 break sleep;
             }
             assert!(begin.elapsed().as_secs() < 20, "the shell never started its child");
@@ -115,6 +117,10 @@ mod tests {
         stranger.signal(Signal::KILL);
         assert!(!Relative::find(sleep.pid).expect("it lives").is_zombie, "a number alone is nobody");
         assert_eq!(children_by_search(pid), [sleep]);
+        let family = descendants(rustix::process::getpid(), &[]);
+        assert!(family.contains(&sleep), "{family:?}");
+        let shell_itself = Relative::find(pid).expect("it lives");
+        assert!(!descendants(rustix::process::getpid(), &[shell_itself]).contains(&sleep));
         sleep.signal(Signal::KILL);
         assert!(shell.wait().expect("it ends").code().is_some());
         assert!(children(pid).is_empty());

@@ -15,7 +15,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, wait};
 use tenure::mutant::{Mutant, planted};
-use tenure::{BootClock, Clock};
+use tenure::{BootClock, Clock, Moment};
 
 use super::containment::Level;
 use super::message::{Message, Office, Reach, Term};
@@ -48,6 +48,9 @@ struct Guardian<'a> {
     init: Option<Channel>,
     /// The way to the shim, until that has become the command.
     shim: Option<Channel>,
+    /// Who hears the keys of the terminal, where there is one.
+    ear: Option<Channel>,
+    wants_ear: bool,
     tree: Tree,
     vigil: Vigil,
     timer: Timer,
@@ -55,6 +58,8 @@ struct Guardian<'a> {
     office: Option<Office>,
     /// The liveness lock of the tenure, kept until this process ends or becomes the one that gives the office up.
     lock: Option<OwnedFd>,
+    /// Since when the tree is gone and nobody else sees to the office.
+    alone_since: Option<Moment>,
     stage: Stage,
 }
 
@@ -97,7 +102,8 @@ impl<'a> Guardian<'a> {
                 nest
             }
             Err(because) => {
-                supervisor.send(&Message::Uncontained { because }, &[])?;
+                // One that is gone meanwhile has no use for it.
+                let _ = supervisor.send(&Message::Uncontained { because }, &[]);
                 return Ok(None);
             }
         };
@@ -107,12 +113,15 @@ impl<'a> Guardian<'a> {
             supervisor: Some(supervisor),
             init: nest.init,
             shim: None,
+            ear: None,
+            wants_ear: false,
             tree: nest.tree,
             vigil: Vigil::new(brief.margin, brief.grace),
             timer: Timer::new()?,
             deaths,
             office: None,
             lock: None,
+            alone_since: None,
             stage: Stage::Waiting,
         }))
     }
@@ -125,6 +134,7 @@ impl<'a> Guardian<'a> {
             }
             self.hear_shim()?;
             self.hear_init()?;
+            self.hear_ear()?;
             self.reap()?;
             let now = BootClock.now();
             let was_overdue = self.vigil.is_overdue();
@@ -135,10 +145,11 @@ impl<'a> Guardian<'a> {
                 self.carry_out(act);
                 self.reap()?;
             }
-            if self.stage >= Stage::Empty && self.is_alone() {
+            let leave_at = self.leave_at(now)?;
+            if now >= leave_at {
                 return self.leave();
             }
-            self.timer.set(self.vigil.wake_at())?;
+            self.timer.set(self.vigil.wake_at().min(leave_at))?;
             self.sleep()?;
         }
     }
@@ -148,7 +159,8 @@ impl<'a> Guardian<'a> {
     fn hear_supervisor(&mut self) -> io::Result<Parting> {
         while let Some(supervisor) = &self.supervisor {
             match supervisor.hear()? {
-                Word::Said(Message::Start { term, office, foreground }, descriptors) => {
+                Word::Said(Message::Start { term, office, foreground, ear }, descriptors) => {
+                    self.wants_ear = ear;
                     let mut descriptors = descriptors.into_iter();
                     let stdin = descriptors.next();
                     self.lock = descriptors.next();
@@ -180,6 +192,7 @@ impl<'a> Guardian<'a> {
             match shim.hear()? {
                 Word::Said(Message::Here, descriptors) => {
                     if let Some(command) = descriptors.into_iter().next().and_then(Process::behind) {
+                        self.ear = if self.wants_ear { ear(&command) } else { None };
                         self.tree.command = Some(command);
                     }
                 }
@@ -227,6 +240,18 @@ impl<'a> Guardian<'a> {
         Ok(())
     }
 
+    fn hear_ear(&mut self) -> io::Result<()> {
+        while let Some(ear) = &self.ear {
+            match ear.hear()? {
+                Word::Said(message @ Message::Key { .. }, _) => self.report(&message, &[]),
+                Word::Said(..) => {}
+                Word::Nothing => break,
+                Word::Gone => self.ear = None,
+            }
+        }
+        Ok(())
+    }
+
     /// Waits for whoever has died, and finds out whether anybody is left.
     fn reap(&mut self) -> io::Result<()> {
         while self.deaths.read_signal()?.is_some() {}
@@ -239,7 +264,7 @@ impl<'a> Guardian<'a> {
                     // Everybody whose parent died became our child, so that without any child there is nobody.
                     let spared = self.tree.cgroup.as_ref().is_some_and(|cgroup| cgroup.is_populated());
                     if self.stage != Stage::Waiting && !spared {
-                        self.all_gone(Stage::Empty);
+                        self.all_gone(Stage::Empty)?;
                     }
                     return Ok(());
                 }
@@ -248,7 +273,7 @@ impl<'a> Guardian<'a> {
         }
         let out_of_reach = self.tree.level == Level::ProcessGroup && !self.tree.has_group();
         if self.stage == Stage::Ending && out_of_reach && self.tree.command.is_some() {
-            self.all_gone(Stage::Escaped);
+            self.all_gone(Stage::Escaped)?;
         }
         Ok(())
     }
@@ -280,21 +305,27 @@ impl<'a> Guardian<'a> {
             return Ok(());
         }
         let (near, far) = Channel::pair()?;
+        let go = Message::Go {
+            deadline: term.deadline,
+            office: office.clone(),
+            foreground,
+            cgroup: self.tree.cgroup_path(),
+        };
+        // It lies ready for the shim before there is one, so that no death in between keeps it from being sent.
+        near.send(&go, &stdin.iter().map(AsFd::as_fd).collect::<Vec<_>>())?;
         let spawned = match (self.init.as_ref(), self.tree.level) {
             (Some(init), _) => init.send(&Message::Spawn, &[far.as_fd()]),
             (None, Level::PidNamespace) => Err(io::Error::other("the namespace is gone")),
             (None, _) => self.spawn(far),
         };
         self.stage = Stage::Running;
-        self.office = Some(office.clone());
+        self.office = Some(office);
         if let Err(error) = spawned {
             self.stage = Stage::Ending;
             let errno = error.raw_os_error().unwrap_or_default();
             self.report(&Message::Failed { errno, because: error.to_string() }, &[]);
             return Ok(());
         }
-        let go = Message::Go { deadline: term.deadline, office, foreground, cgroup: self.tree.cgroup_path() };
-        near.send(&go, &stdin.iter().map(AsFd::as_fd).collect::<Vec<_>>())?;
         self.shim = Some(near);
         // Nothing here may keep the command's streams open. The first process of a namespace has its own copy.
         let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
@@ -343,15 +374,20 @@ impl<'a> Guardian<'a> {
         }
         self.stage = Stage::Ending;
         self.report(&Message::Exited { status }, &[]);
+        if let Some(ear) = &self.ear {
+            let _ = ear.send(&Message::Farewell, &[]);
+        }
         // What it left behind is asked too, and killed after the grace.
         self.end(None);
         Ok(())
     }
 
-    fn all_gone(&mut self, stage: Stage) {
+    fn all_gone(&mut self, stage: Stage) -> io::Result<()> {
         if self.stage >= Stage::Empty {
-            return;
+            return Ok(());
         }
+        // What it heard last comes before the end.
+        self.hear_ear()?;
         if self.stage == Stage::Running {
             self.report(&Message::Exited { status: Signal::KILL.as_raw() }, &[]);
         }
@@ -359,17 +395,34 @@ impl<'a> Guardian<'a> {
         self.vigil.over();
         self.tree.tidy();
         self.report(if stage == Stage::Empty { &Message::Empty } else { &Message::Escaped }, &[]);
+        Ok(())
     }
 
     /// SAFETY 12: the tree is gone, so the office can be. Where the supervisor is alive after all, it does the same, and once is enough.
     fn leave(self) -> io::Result<()> {
         self.tree.tidy();
-        let abandoned = self.is_alone() && self.stage == Stage::Empty;
+        let is_gone = self.stage == Stage::Empty || planted(Mutant::AbandonedBeforeEmpty);
+        let abandoned = self.is_alone() && is_gone;
         let Some(office) = self.office.filter(|_| abandoned) else { return Ok(()) };
-        if BootClock.now() < office.keep_until {
-            return Ok(());
-        }
         Err(myself(roles::WITHDRAW).args([&office.election, &office.id, &office.tenure]).exec())
+    }
+
+    /// When a guardian that is left alone gives the office up: when its minimum is over, and no later than the store does. Up to then the
+    /// liveness lock is kept, without which another would lead at once.
+    fn leave_at(&mut self, now: Moment) -> io::Result<Moment> {
+        if !self.is_alone() || self.stage < Stage::Empty && !planted(Mutant::AbandonedBeforeEmpty) {
+            return Ok(Moment::NEVER);
+        }
+        let Some(office) = self.office.as_ref().filter(|_| self.stage == Stage::Empty) else { return Ok(now) };
+        if self.alone_since.is_none() && now < office.keep_until {
+            // Whoever reads the command's streams to their end does not wait for an office.
+            rustix::stdio::dup2_stderr(std::fs::OpenOptions::new().write(true).open("/dev/null")?)?;
+        }
+        let since = *self.alone_since.get_or_insert(now);
+        if planted(Mutant::MinimumHoldAbandoned) {
+            return Ok(now);
+        }
+        Ok(office.keep_until.min(since.after(office.lease)))
     }
 
     /// Whether nobody else can be relied on to see to the office: the supervisor is gone, or did not extend the deadline.
@@ -385,7 +438,7 @@ impl<'a> Guardian<'a> {
     }
 
     fn sleep(&self) -> io::Result<()> {
-        let channels = [&self.supervisor, &self.init, &self.shim];
+        let channels = [&self.supervisor, &self.init, &self.shim, &self.ear];
         let mut polled: Vec<PollFd<'_>> =
             channels.into_iter().flatten().map(|channel| PollFd::new(channel, PollFlags::IN)).collect();
         polled.push(PollFd::new(&self.timer, PollFlags::IN));
@@ -395,6 +448,14 @@ impl<'a> Guardian<'a> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Has somebody listen in the command's process group; a command runs as well without.
+fn ear(command: &Process) -> Option<Channel> {
+    let (near, far) = Channel::pair().ok()?;
+    let mut ear = myself(roles::EAR);
+    ear.arg(command.pid.to_string()).stdin(Stdio::from(far)).stdout(Stdio::null()).stderr(Stdio::null());
+    ear.spawn().is_ok().then_some(near)
 }
 
 /// Whether the guardian goes on.

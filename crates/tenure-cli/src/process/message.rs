@@ -28,6 +28,8 @@ pub(crate) struct Office {
     pub(crate) tenure: String,
     /// The office is not given up before then, whoever lives.
     pub(crate) keep_until: Moment,
+    /// How long the store keeps it at most, once nobody renews it.
+    pub(crate) lease: Duration,
 }
 
 /// Whom a forwarded signal reaches.
@@ -43,15 +45,15 @@ pub(crate) enum Reach {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Message {
     // ---- supervisor to guardian
-    /// Start the command, with the standard input that comes along.
-    Start { term: Term, office: Office, foreground: bool },
+    /// Start the command, with the standard input that comes along; and with an ear for the keys of the terminal, if so wished.
+    Start { term: Term, office: Office, foreground: bool, ear: bool },
     /// The office was extended.
     Extend(Term),
     /// Ask the tree to stop now, and kill what is left of it after this long.
     Stop { grace: Duration },
     /// Pass a signal on.
     Signal { signal: i32, reach: Reach },
-    /// The supervisor knows that the tree is empty and sees to the office; the guardian can go.
+    /// The supervisor knows that the tree is empty and sees to the office; the guardian can go. From that to its ear: the command is over.
     Farewell,
 
     // ---- guardian to supervisor
@@ -67,6 +69,10 @@ pub(crate) enum Message {
     Overdue,
     /// Nothing is left that can be reached, but something of the tree left its process group and still runs.
     Escaped,
+
+    // ---- ear to guardian, and on to the supervisor
+    /// A key of the terminal sent this signal to the command's process group.
+    Key { signal: i32 },
 
     // ---- guardian to shim
     /// Become the command, with the standard input that comes along.
@@ -93,8 +99,8 @@ impl Message {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut packet = Packet::default();
         match self {
-            Message::Start { term, office, foreground } => {
-                packet.kind(1).term(*term).office(office).flag(*foreground);
+            Message::Start { term, office, foreground, ear } => {
+                packet.kind(1).term(*term).office(office).flag(*foreground).flag(*ear);
             }
             Message::Extend(term) => drop(packet.kind(2).term(*term)),
             Message::Stop { grace } => drop(packet.kind(3).number(grace.as_nanos() as u64)),
@@ -122,6 +128,7 @@ impl Message {
             Message::Empty => drop(packet.kind(17)),
             Message::Escaped => drop(packet.kind(18)),
             Message::Overdue => drop(packet.kind(19)),
+            Message::Key { signal } => drop(packet.kind(20).number(*signal as u64)),
         }
         packet.0
     }
@@ -131,7 +138,12 @@ impl Message {
         let (kind, rest) = packet.split_first()?;
         let mut rest = Reader(rest);
         let message = match kind {
-            1 => Message::Start { term: rest.term()?, office: rest.office()?, foreground: rest.flag()? },
+            1 => Message::Start {
+                term: rest.term()?,
+                office: rest.office()?,
+                foreground: rest.flag()?,
+                ear: rest.flag()?,
+            },
             2 => Message::Extend(rest.term()?),
             3 => Message::Stop { grace: Duration::from_nanos(rest.number()?) },
             4 => Message::Signal {
@@ -162,6 +174,7 @@ impl Message {
             17 => Message::Empty,
             18 => Message::Escaped,
             19 => Message::Overdue,
+            20 => Message::Key { signal: rest.number()? as i32 },
             _ => return None,
         };
         rest.0.is_empty().then_some(message)
@@ -203,7 +216,7 @@ impl Packet {
         for text in [&office.election, &office.id, &office.token, &office.tenure] {
             self.bytes(text.as_bytes());
         }
-        self.moment(office.keep_until)
+        self.moment(office.keep_until).number(office.lease.as_nanos() as u64)
     }
 }
 
@@ -250,6 +263,7 @@ impl Reader<'_> {
             token: self.text()?,
             tenure: self.text()?,
             keep_until: self.moment()?,
+            lease: Duration::from_nanos(self.number()?),
         })
     }
 }
@@ -267,9 +281,10 @@ mod tests {
             token: "42".into(),
             tenure: "0".repeat(32),
             keep_until: Moment::from_nanos(9),
+            lease: Duration::from_secs(15),
         };
         let messages = [
-            Message::Start { term, office: office.clone(), foreground: true },
+            Message::Start { term, office: office.clone(), foreground: true, ear: false },
             Message::Extend(term),
             Message::Stop { grace: Duration::from_millis(1500) },
             Message::Signal { signal: 15, reach: Reach::Group },
@@ -289,6 +304,7 @@ mod tests {
             Message::Empty,
             Message::Escaped,
             Message::Overdue,
+            Message::Key { signal: 2 },
         ];
         for message in messages {
             let packet = message.encode();

@@ -5,11 +5,14 @@
 //!   supervisor ──── guardian ──── init ──── command ──── …                 with a pid namespace
 //! ```
 //!
+//! At a terminal the guardian may have a second child, an [`ear`] for its keys.
+//!
 //! All are this binary again, started by its own path and told by the first argument what they are, so that none is made by a bare fork of
 //! a process with threads.
 
 pub(crate) mod cgroup;
 pub(crate) mod containment;
+pub(crate) mod ear;
 pub(crate) mod family;
 pub(crate) mod guardian;
 pub(crate) mod init;
@@ -34,6 +37,7 @@ pub(crate) mod roles {
     pub(crate) const GUARDIAN: &str = "__guardian";
     pub(crate) const INIT: &str = "__init";
     pub(crate) const SHIM: &str = "__shim";
+    pub(crate) const EAR: &str = "__ear";
     pub(crate) const WITHDRAW: &str = "__withdraw";
 }
 

@@ -110,6 +110,7 @@ mod tests {
             token: "7".into(),
             tenure: "secret".into(),
             keep_until: Moment::ZERO,
+            lease: std::time::Duration::from_secs(15),
         }
     }
 

@@ -51,7 +51,7 @@ impl Process {
     }
 }
 
-/// Under whom a tree is looked for: whoever has that process as an ancestor belongs to it, apart from those named.
+/// Under whom a tree is looked for: whoever has that process as an ancestor belongs to it, apart from those named and their descendants.
 #[derive(Debug)]
 pub(crate) struct Root<'a> {
     pub(crate) pid: Pid,
@@ -133,8 +133,7 @@ impl Tree {
 
     /// Everybody in it, apart from the namespace's own first process.
     fn members(&self, root: &Root<'_>) -> Vec<Relative> {
-        let mut found: Vec<Relative> = descendants(root.pid);
-        found.retain(|one| !root.strangers.contains(one));
+        let mut found = descendants(root.pid, root.strangers);
         if let Some(cgroup) = &self.cgroup {
             let others = cgroup.members().into_iter().filter(|pid| !found.iter().any(|known| known.pid == *pid));
             found.extend(others.filter_map(Relative::find).collect::<Vec<_>>());

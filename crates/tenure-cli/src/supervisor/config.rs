@@ -47,7 +47,8 @@ pub(crate) enum Patience {
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) election: String,
-    pub(crate) slots: u32,
+    /// Nothing for the office itself.
+    pub(crate) slots: Option<u32>,
     pub(crate) id: String,
     pub(crate) place: BackendUrl,
     pub(crate) command: Vec<OsString>,
@@ -66,8 +67,8 @@ impl Config {
     /// The offices: one, or the first free of several.
     pub(crate) fn seats(&self) -> Vec<String> {
         match self.slots {
-            1 => vec![self.election.clone()],
-            slots => (1..=slots).map(|slot| format!("{}/{slot}", self.election)).collect(),
+            None => vec![self.election.clone()],
+            Some(slots) => (1..=slots).map(|slot| format!("{}/{slot}", self.election)).collect(),
         }
     }
 

@@ -8,24 +8,25 @@ mod ward;
 mod watch;
 
 use std::io;
-use std::process::Child;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::json;
-use tenure::{BootClock, Candidate, Clock, Election, Ending};
+use tenure::mutant::{Mutant, planted};
+use tenure::{BootClock, Candidate, Clock, Election, Ending, Moment};
 
 use self::config::{AfterLoss, Config, OnExit};
 use self::office::Office;
 use self::signals::Signals;
 use self::terminal::Terminal;
 use self::ward::{Unhired, Ward};
-use self::watch::{Cause, Ended, Watch};
+use self::watch::{Cause, Ended, LOOKS_EVERY, Watch};
 use crate::backends::{self, Opened};
 use crate::exit::{Exit, Origin};
 use crate::process::containment::Level;
 use crate::process::message::{self, Term};
 use crate::report::{Report, Tone};
+use crate::timing::Durations;
 
 /// A command that ends sooner than this after its start is started again only after a pause.
 const SETTLED: Duration = Duration::from_secs(10);
@@ -44,8 +45,8 @@ struct Supervisor<'a> {
     level: Level,
     /// The guardian of the next command.
     ward: Option<Ward>,
-    /// Guardians whose work is done, until they have been waited for.
-    retired: Vec<Child>,
+    /// The guardian of the last one. Its tree is gone; it stays for the office, in case this process is killed before that is given up.
+    keeper: Option<Ward>,
 }
 
 /// What comes after a command.
@@ -80,6 +81,7 @@ impl<'a> Supervisor<'a> {
         let opened = backends::open(&config.place)?;
         let ward = ward.prepared().await.map_err(|error| unhired(config, error))?;
         admit(config, &ward)?;
+        opened.examined(config.required_promise).await?;
         let opened = match ward.level {
             Level::PidNamespace => opened.firmly_supervised(config.durations.kill_margin),
             _ => opened,
@@ -95,8 +97,8 @@ impl<'a> Supervisor<'a> {
             "ttl": config.durations.ttl.as_secs_f64(), "pid": std::process::id(),
         });
         report.tell("standing", fields, Tone::Plain, &sentence);
-        let (level, ward, retired) = (ward.level, Some(ward), Vec::new());
-        Ok(Supervisor { config, report, terminal, signals, opened, candidates, level, ward, retired })
+        let (level, ward, keeper) = (ward.level, Some(ward), None);
+        Ok(Supervisor { config, report, terminal, signals, opened, candidates, level, ward, keeper })
     }
 
     async fn serve(&mut self) -> Result<Exit, Exit> {
@@ -119,13 +121,17 @@ impl<'a> Supervisor<'a> {
                 (signal, _) = self.signals.next() => match signal {
                     Signal::TERM | Signal::INT | Signal::QUIT | Signal::HUP => {
                         drop(won);
-                        self.withdrawn().await;
+                        let withdrawn = withdrawn(&self.candidates);
+                        let _ = tokio::time::timeout(self.config.durations.call_timeout, withdrawn).await;
                         return Err(Exit::of_signal(signal.as_raw()));
                     }
                     Signal::TSTP => terminal::stop_with_command().map_err(|error| internal("it cannot stop", &error))?,
                     // There is no command yet for it to reach.
                     _ => {}
                 },
+                () = tokio::time::sleep(LOOKS_EVERY), if self.ward.as_ref().is_some_and(Ward::has_strangers) => {
+                    self.ward.iter_mut().for_each(Ward::note_strangers);
+                }
                 () = vanished(&mut self.ward) => {
                     // Killed while there was nothing to guard.
                     if let Some(mut gone) = self.ward.take() {
@@ -135,16 +141,6 @@ impl<'a> Supervisor<'a> {
                 }
             }
         }
-    }
-
-    /// Waits until no bid of ours is left in the store: one that was under way may have won (SAFETY 9).
-    async fn withdrawn(&self) {
-        let over = async {
-            while self.candidates.iter().any(Candidate::is_running) {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        let _ = tokio::time::timeout(self.config.durations.call_timeout, over).await;
     }
 
     fn announce(&self, office: &Office) {
@@ -183,14 +179,14 @@ impl<'a> Supervisor<'a> {
                 return Ok(Next::Leave(self.exit_of(&ended)));
             }
             let restart = self.config.on_exit == OnExit::Restart && ended.wanted.is_none();
-            if restart && matches!(ended.cause, Cause::Command(_) | Cause::Guardian) {
+            if restart && matches!(ended.cause, Cause::Command(_) | Cause::Guardian | Cause::Unknown) {
                 drop(guard);
                 pause = if ended.ran_for >= SETTLED { FIRST_PAUSE } else { pause };
                 match self.paused(&office, pause).await {
                     Pause::Over => pause = (pause * 2).min(LONGEST_PAUSE),
                     Pause::Lost => {}
                     Pause::Wanted(signal) => {
-                        let _ = tokio::time::timeout(self.config.durations.call_timeout, office.give_up()).await;
+                        self.give_up(office).await;
                         return Err(Exit::of_signal(signal.as_raw()));
                     }
                 }
@@ -217,22 +213,42 @@ impl<'a> Supervisor<'a> {
         let leadership = &office.leadership;
         // Subscribed first and read then: no extension falls between.
         let events = leadership.events();
-        let over = tenure::Moment::ZERO;
+        let over = Moment::ZERO;
         let term =
             Term { deadline: leadership.deadline().unwrap_or(over), expiry: leadership.expiry().unwrap_or(over) };
         let lock = self.opened.liveness(&office.seat, leadership.id());
         let lock = lock.map_err(|error| internal("the liveness lock cannot be shared", &error))?;
-        let terminal = self.terminal.as_ref();
-        let foreground = terminal.is_some_and(Terminal::is_ours);
-        let started = ward.start(term, self.office(office), foreground, lock);
+        let foreground = self.terminal.as_ref().is_some_and(Terminal::is_ours);
+        let ear = foreground && self.config.on_exit != OnExit::Resign;
+        // Before the next command, not after (SAFETY 12): left alone, the last guardian would give up an office that this one runs for.
+        self.dismiss_keeper();
+        let started = ward.start(term, self.office(office), (foreground, ear), lock);
         started.map_err(|error| internal("the guardian cannot be told to start", &error))?;
-        let (config, report, signals) = (self.config, self.report, &mut self.signals);
-        let requests = self.opened.requests(&office.seat);
-        let watch = Watch { config, report, leadership, signals, terminal, ward: &mut ward, events, requests, term };
+        let watch = Watch {
+            config: self.config,
+            report: self.report,
+            leadership,
+            signals: &mut self.signals,
+            terminal: self.terminal.as_ref(),
+            foreground,
+            ward: &mut ward,
+            events,
+            requests: self.opened.requests(&office.seat),
+            term,
+            failure: String::new(),
+        };
         let ended = watch.until_empty().await.map_err(|error| internal("the guardian cannot be heard", &error))?;
-        self.retired.push(ward.dismiss());
-        self.retired.retain_mut(|guardian| guardian.try_wait().is_ok_and(|status| status.is_none()));
+        self.keeper = Some(ward);
+        if planted(Mutant::KeeperDismissed) {
+            self.dismiss_keeper();
+        }
         Ok(ended)
+    }
+
+    fn dismiss_keeper(&mut self) {
+        if let Some(keeper) = self.keeper.take() {
+            keeper.dismiss();
+        }
     }
 
     fn office(&self, office: &Office) -> message::Office {
@@ -241,10 +257,16 @@ impl<'a> Supervisor<'a> {
             id: self.config.id.clone(),
             token: office.leadership.token().map(|token| token.to_string()).unwrap_or_default(),
             tenure: office.leadership.id().to_string(),
-            keep_until: match self.config.at_least {
-                Duration::ZERO => tenure::Moment::ZERO,
-                span => office.since.after(span),
-            },
+            keep_until: self.keep_until(office),
+            lease: self.config.durations.ttl,
+        }
+    }
+
+    /// The end of the minimum hold; long ago, where there is none.
+    fn keep_until(&self, office: &Office) -> Moment {
+        match self.config.at_least {
+            Duration::ZERO => Moment::ZERO,
+            span => office.since.after(span),
         }
     }
 
@@ -261,11 +283,26 @@ impl<'a> Supervisor<'a> {
 
     async fn after_exit(&mut self, office: Office, ended: &Ended) -> Result<Next, Exit> {
         let exit = self.exit_of(ended);
+        let is_wanted = self.give_up(office).await.is_some() || ended.wanted.is_some();
+        let again = self.config.on_exit == OnExit::Campaign && !is_wanted;
+        if again && matches!(ended.cause, Cause::Command(_) | Cause::Guardian | Cause::Unknown) {
+            return self.sat_out().await;
+        }
+        Ok(Next::Leave(exit))
+    }
+
+    /// Gives the office up when its minimum is over. A signal ends the waiting, and is returned: then the guardian stays, and gives it up.
+    async fn give_up(&mut self, office: Office) -> Option<Signal> {
         let seat = office.seat.clone();
+        let left = self.keep_until(&office).until_from(BootClock.now());
+        if !left.is_zero() {
+            let sentence = format!("{seat} is held for another {} (--at-least)", crate::duration::shown(left));
+            let fields = json!({ "election": seat.as_str(), "for": left.as_secs_f64() });
+            self.report.tell("holding", fields, Tone::Plain, &sentence);
+        }
         let given_up = tokio::select! {
             given_up = office.give_up() => given_up,
-            // The office is kept for its minimum; whoever does not want to wait for that leaves it to its lease.
-            _ = wanted(&mut self.signals) => return Ok(Next::Leave(exit)),
+            signal = wanted(&mut self.signals) => return Some(signal),
         };
         match given_up {
             Ok(()) => self.report.tell("resigned", json!({ "election": seat.as_str() }), Tone::Plain, ""),
@@ -274,17 +311,20 @@ impl<'a> Supervisor<'a> {
                 self.report.tell("unconfirmed", json!({ "message": message }), Tone::Warning, &message);
             }
         }
-        let again = self.config.on_exit == OnExit::Campaign && ended.wanted.is_none();
-        if again && matches!(ended.cause, Cause::Command(_) | Cause::Guardian) {
-            return self.sat_out().await;
-        }
-        Ok(Next::Leave(exit))
+        self.dismiss_keeper();
+        None
     }
 
     async fn after_loss(&mut self, office: Office, ending: Ending, is_wanted: bool) -> Result<Next, Exit> {
         let seat = office.seat.clone();
+        let Durations { renew, call_timeout, .. } = self.config.durations;
+        if ending == Ending::AskedToResign && BootClock.now() < self.keep_until(&office) {
+            // No minimum binds one who is asked to go, once the driver knows of it too: with the next renewal.
+            let _ = tokio::time::timeout(renew + call_timeout, office.leadership.ended()).await;
+        }
         // Whoever cannot reach the store any more need not wait for it: the lease runs out by itself.
-        let _ = tokio::time::timeout(self.config.durations.call_timeout, office.give_up()).await;
+        let _ = tokio::time::timeout(call_timeout, office.give_up()).await;
+        self.dismiss_keeper();
         self.report.tell("lost", json!({ "election": seat.as_str(), "ending": ending.to_string() }), Tone::Plain, "");
         match self.config.after_loss {
             AfterLoss::Campaign if !is_wanted => self.sat_out().await,
@@ -300,8 +340,13 @@ impl<'a> Supervisor<'a> {
         if self.ward.is_none() {
             self.ward = Some(hire(self.config, self.terminal.is_some(), self.level).await?);
         }
+        let rested = async {
+            tokio::time::sleep(self.config.durations.retry).await;
+            // A store that does not answer is asked to take the office back for a whole lease.
+            withdrawn(&self.candidates).await;
+        };
         tokio::select! {
-            () = tokio::time::sleep(self.config.durations.retry) => Ok(Next::Again),
+            () = rested => Ok(Next::Again),
             signal = wanted(&mut self.signals) => Err(Exit::of_signal(signal.as_raw())),
         }
     }
@@ -312,6 +357,10 @@ impl<'a> Supervisor<'a> {
             Cause::NotStarted(exit) => exit.clone(),
             Cause::Leadership(ending) => Exit::new(Origin::LeadershipLost, format!("leadership ended: {ending}")),
             Cause::Guardian => Exit::new(Origin::Internal, "the guardian was killed, and so the command was ended"),
+            Cause::Unknown => Exit::new(
+                Origin::Internal,
+                "the command has ended, and its guardian was frozen: nobody knows with which status",
+            ),
             // Somebody wanted it to end before it had begun.
             Cause::Delayed => Exit::of_signal(ended.wanted.unwrap_or(Signal::TERM).as_raw()),
         }
@@ -324,7 +373,7 @@ async fn hire(config: &Config, at_terminal: bool, level: Level) -> Result<Ward, 
     let ward = Ward::hire(&config.brief(at_terminal), &config.command, &config.place);
     let ward = ward.map_err(|error| unhired(config, error.into()))?;
     let ward = ward.prepared().await.map_err(|error| unhired(config, error))?;
-    if ward.level < level {
+    if ward.level < level && !planted(Mutant::LooserGuardianHired) {
         let Ward { level: now, because, .. } = &ward;
         let sentence =
             format!("the command was held by {level}, and now only {now} can be had ({because}); it is not run again");
@@ -378,6 +427,13 @@ fn candidates(config: &Config, opened: &Opened) -> Result<Vec<Candidate>, Exit> 
     config.seats().into_iter().map(candidate).collect()
 }
 
+/// Waits until no bid of ours is left in the store: one that was under way may have won (SAFETY 9).
+async fn withdrawn(candidates: &[Candidate]) {
+    while candidates.iter().any(Candidate::is_running) {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
 /// Resolves when the guardian of the next command is gone; never, where there is none.
 async fn vanished(ward: &mut Option<Ward>) {
     match ward {
@@ -389,9 +445,11 @@ async fn vanished(ward: &mut Option<Ward>) {
 /// Resolves when somebody wants this process to end.
 async fn wanted(signals: &mut Signals) -> Signal {
     loop {
-        let (signal, _) = signals.next().await;
-        if matches!(signal, Signal::TERM | Signal::INT | Signal::QUIT | Signal::HUP) {
-            return signal;
+        match signals.next().await.0 {
+            signal @ (Signal::TERM | Signal::INT | Signal::QUIT | Signal::HUP) => return signal,
+            // As a shell expects of a job.
+            Signal::TSTP => drop(terminal::stop_with_command()),
+            _ => {}
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Running for an office, and holding it.
 
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::{BootClock, Campaign, Candidate, Clock, Error, Event, Leadership, Moment, Seat, Tenure, first_free};
+use tenure::{BootClock, Campaign, Candidate, Clock, Error, Event, Leadership, Moment, Seat, Tenure};
 
 use super::config::Patience;
 use crate::exit::{Exit, Origin};
@@ -21,18 +24,17 @@ pub(crate) struct Office {
 
 #[derive(Debug)]
 enum Hold {
-    Campaign(Campaign),
+    Campaign(Rc<Campaign>),
     Tenure(Tenure),
 }
 
 impl Office {
     /// Runs for the first free of these until it is won, or patience is over. Dropping the future gives the campaign up.
     pub(crate) async fn win(candidates: &[Candidate], patience: Patience, report: &Report) -> Result<Office, Exit> {
-        match (candidates, patience) {
-            (_, Patience::None) => Office::tried(candidates).await,
-            ([candidate], Patience::Endless) => Office::campaigned(candidate, None, report).await,
-            ([candidate], Patience::For(span)) => Office::campaigned(candidate, Some(span), report).await,
-            (_, patience) => Office::searched(candidates, patience).await,
+        match patience {
+            Patience::None => Office::tried(candidates).await,
+            Patience::Endless => Office::campaigned(candidates, None, report).await,
+            Patience::For(span) => Office::campaigned(candidates, Some(span), report).await,
         }
     }
 
@@ -45,10 +47,16 @@ impl Office {
     }
 
     async fn tried(candidates: &[Candidate]) -> Result<Office, Exit> {
+        let mut failure = None;
         for candidate in candidates {
-            if let Some(tenure) = candidate.try_campaign().await? {
-                return Ok(Office::of_tenure(candidate, tenure));
+            match candidate.try_campaign().await {
+                Ok(Some(tenure)) => return Ok(Office::of_tenure(candidate, tenure)),
+                Ok(None) => {}
+                Err(error) => failure = Some(error),
             }
+        }
+        if let Some(error) = failure {
+            return Err(error.into());
         }
         let what = match candidates {
             [one] => format!("another holds {}", one.election()),
@@ -57,39 +65,20 @@ impl Office {
         Err(Exit::new(Origin::Held, format!("{what}, and --no-wait was given")))
     }
 
-    async fn searched(candidates: &[Candidate], patience: Patience) -> Result<Office, Exit> {
-        let patience = if let Patience::For(span) = patience { Some(span) } else { None };
-        let (slot, tenure) = first_free(candidates, patience).await.map_err(|error| {
-            let exit = Exit::from(error);
-            match (exit.origin, patience) {
-                (Origin::WaitedTooLong, Some(span)) => waited("none of the offices was free", span),
-                _ => exit,
-            }
-        })?;
-        Ok(Office::of_tenure(&candidates[slot], tenure))
-    }
-
-    async fn campaigned(candidate: &Candidate, patience: Option<Duration>, report: &Report) -> Result<Office, Exit> {
-        let campaign = candidate.start()?;
-        let won = async {
-            tokio::select! {
-                leadership = campaign.wait_for_leadership() => leadership.map_err(Exit::from),
-                never = narrated(&campaign, candidate.election(), report) => match never {},
-            }
+    async fn campaigned(candidates: &[Candidate], patience: Option<Duration>, report: &Report) -> Result<Office, Exit> {
+        let mut campaigns = Vec::new();
+        let search = search(candidates, &mut campaigns, report);
+        let found = match patience {
+            None => Some(search.await),
+            Some(span) => tokio::time::timeout(span, search).await.ok(),
         };
-        let leadership = match patience {
-            None => won.await?,
-            Some(span) => match tokio::time::timeout(span, won).await {
-                Ok(won) => won?,
-                Err(_) => return Err(given_up(&campaign, candidate, span).await),
-            },
+        let Some(found) = found else {
+            return Err(given_up(candidates, &campaigns, patience.unwrap_or_default()).await);
         };
-        Ok(Office {
-            since: BootClock.now(),
-            seat: candidate.election().clone(),
-            leadership,
-            hold: Hold::Campaign(campaign),
-        })
+        let (slot, leadership) = found?;
+        // The others end when they are dropped: what one of them won meanwhile it gives back.
+        let hold = Hold::Campaign(campaigns.swap_remove(slot));
+        Ok(Office { since: BootClock.now(), seat: candidates[slot].election().clone(), leadership, hold })
     }
 
     fn of_tenure(candidate: &Candidate, tenure: Tenure) -> Office {
@@ -98,13 +87,80 @@ impl Office {
     }
 }
 
-/// Patience is over: was the office held, or was there no store?
-async fn given_up(campaign: &Campaign, candidate: &Candidate, span: Duration) -> Exit {
-    let (holder, error) = (campaign.incumbent(), campaign.last_error());
-    let _ = tokio::time::timeout(candidate.timing().call_timeout(), campaign.stop()).await;
-    match (holder, error) {
-        (None, Some(error)) => Exit::new(Origin::BackendUnreachable, error.to_string()),
-        (holder, _) => waited(&format!("{}: {}", candidate.election(), incumbent::as_sentence(holder.as_ref())), span),
+/// Runs for these one after another, each as soon as the one before has answered, and returns the first that is won. A silent store is not
+/// knocked at through N doors. The campaigns stay with the caller, whatever becomes of this.
+async fn search(
+    candidates: &[Candidate],
+    campaigns: &mut Vec<Rc<Campaign>>,
+    report: &Report,
+) -> Result<(usize, Leadership), Exit> {
+    let mut running = Vec::new();
+    for candidate in candidates {
+        let campaign = Rc::new(candidate.start()?);
+        campaigns.push(campaign.clone());
+        running.push(Some(Box::pin(won(campaign.clone(), candidate.election(), report))));
+        tokio::select! {
+            biased;
+            first = first(&mut running) => return first,
+            () = answered(&campaign) => {}
+        }
+    }
+    first(&mut running).await
+}
+
+/// The first of these that is won; an error only when all of them have ended in one.
+async fn first<F: Future<Output = Result<Leadership, Exit>>>(
+    running: &mut [Option<Pin<Box<F>>>],
+) -> Result<(usize, Leadership), Exit> {
+    std::future::poll_fn(|context| {
+        let mut failure = None;
+        for (slot, future) in running.iter_mut().enumerate() {
+            match future.as_mut().map(|future| future.as_mut().poll(context)) {
+                Some(Poll::Ready(Ok(leadership))) => return Poll::Ready(Ok((slot, leadership))),
+                Some(Poll::Ready(Err(exit))) => (*future, failure) = (None, Some(exit)),
+                Some(Poll::Pending) | None => {}
+            }
+        }
+        match failure {
+            Some(exit) if running.iter().all(Option::is_none) => Poll::Ready(Err(exit)),
+            _ => Poll::Pending,
+        }
+    })
+    .await
+}
+
+/// Waits until one campaign has won, and tells meanwhile what there is to tell.
+async fn won(campaign: Rc<Campaign>, seat: &Seat, report: &Report) -> Result<Leadership, Exit> {
+    tokio::select! {
+        leadership = campaign.wait_for_leadership() => Ok(leadership?),
+        never = narrated(&campaign, seat, report) => match never {},
+    }
+}
+
+/// Waits until the store has said anything about this office.
+async fn answered(campaign: &Campaign) {
+    let mut events = campaign.events();
+    while campaign.incumbent().is_none() && campaign.last_error().is_none() && events.next().await.is_some() {}
+}
+
+/// Patience is over: were the offices held, or was there no store?
+async fn given_up(candidates: &[Candidate], campaigns: &[Rc<Campaign>], span: Duration) -> Exit {
+    let mut broken = campaigns.iter().filter(|campaign| campaign.incumbent().is_none());
+    let error = broken.find_map(|campaign| campaign.last_error());
+    let holder = campaigns.first().and_then(|campaign| campaign.incumbent());
+    let stopped = async {
+        for campaign in campaigns {
+            let _ = campaign.stop().await;
+        }
+    };
+    let _ = tokio::time::timeout(candidates[0].timing().call_timeout(), stopped).await;
+    match (error, candidates) {
+        (Some(error), _) => match Exit::from(error) {
+            refused @ Exit { origin: Origin::BackendRefused, .. } => refused,
+            other => Exit::new(Origin::BackendUnreachable, other.sentence),
+        },
+        (None, [one]) => waited(&format!("{}: {}", one.election(), incumbent::as_sentence(holder.as_ref())), span),
+        (None, several) => waited(&format!("none of the {} offices was free", several.len()), span),
     }
 }
 

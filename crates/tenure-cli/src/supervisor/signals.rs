@@ -67,6 +67,22 @@ impl Signals {
     }
 }
 
+/// Undoes an ignored SIGCHLD: a parent that ignores it hands that down, and then the kernel tells nobody how a child has ended. What is
+/// executed from here on begins with the default, the guardian and the command too.
+pub(crate) fn hear_of_deaths() -> io::Result<()> {
+    if !is_ignored(Signal::CHILD) {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _within = runtime.enter();
+    // The handler stays when nobody listens any more.
+    unix::signal(SignalKind::child()).map(drop)
+}
+
+fn is_ignored(signal: Signal) -> bool {
+    ignored() & (1 << (signal.as_raw() - 1)) != 0
+}
+
 /// The mask of signals that this process ignores; none where `/proc` does not tell.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal};
 
 use nix::sys::signal::{SigSet, Signal as NixSignal};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpgrp, getpid, kill_process};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
@@ -27,6 +28,11 @@ impl Terminal {
     pub(crate) fn is_ours(&self) -> bool {
         let is_used = io::stdin().is_terminal() && io::stdout().is_terminal();
         is_used && tcgetpgrp(&self.0).is_ok_and(|front| front == getpgrp())
+    }
+
+    /// Whether it was closed (EIO), or taken from our session by the end of whoever led that (ENOTTY).
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(tcgetpgrp(&self.0), Err(Errno::IO | Errno::NOTTY))
     }
 
     /// Makes the terminal talk to the command.

@@ -31,7 +31,7 @@ pub(crate) struct Ward {
     /// Why it is no firmer.
     pub(crate) because: String,
     tree: Tree,
-    /// Children that this process had before it was ours.
+    /// Children of this process that have nothing to do with the tree: from before `exec tenure run`, or orphans of such.
     strangers: Vec<Relative>,
 }
 
@@ -99,11 +99,19 @@ impl Ward {
     }
 
     /// Has the command started. `lock` is kept by the guardian as long as anything of the tree may live.
-    pub(crate) fn start(&self, term: Term, office: Office, foreground: bool, lock: Option<OwnedFd>) -> io::Result<()> {
+    ///
+    /// A command in front of a terminal has an `ear` beside it where it matters that a key was pressed.
+    pub(crate) fn start(
+        &self,
+        term: Term,
+        office: Office,
+        (foreground, ear): (bool, bool),
+        lock: Option<OwnedFd>,
+    ) -> io::Result<()> {
         let stdin = io::stdin();
         let mut descriptors: Vec<BorrowedFd<'_>> = vec![stdin.as_fd()];
         descriptors.extend(lock.as_ref().map(AsFd::as_fd));
-        self.channel.send(&Message::Start { term, office, foreground }, &descriptors)
+        self.channel.send(&Message::Start { term, office, foreground, ear }, &descriptors)
     }
 
     pub(crate) fn extend(&self, term: Term) {
@@ -127,6 +135,21 @@ impl Ward {
             (self.tree.command, self.tree.init) = (process(pid), process(init));
         }
         Ok(news)
+    }
+
+    pub(crate) fn has_strangers(&self) -> bool {
+        !self.strangers.is_empty()
+    }
+
+    /// Whoever is our child while the guardian lives does not belong to its tree: the orphans of that fall to the guardian.
+    pub(crate) fn note_strangers(&mut self) {
+        let guardian = Pid::from_child(&self.guardian);
+        let mut children = family::children(getpid());
+        children.retain(|child| child.pid != guardian);
+        // Looked at after them: it lives, and so it did then.
+        if matches!(self.guardian.try_wait(), Ok(None)) {
+            self.strangers = children;
+        }
     }
 
     /// Whether the command is dead, as the kernel knows it, whatever the guardian says.
@@ -173,11 +196,12 @@ impl Ward {
         status
     }
 
-    /// Lets a guardian go whose tree is empty; it is left to be waited for. One that is frozen right now goes when it thaws, and nothing depends on
-    /// it any more.
-    pub(crate) fn dismiss(self) -> Child {
+    /// Lets a guardian go whose tree is empty. One that is frozen right now goes when it thaws, and nothing depends on it any more.
+    pub(crate) fn dismiss(mut self) {
         self.tell(&Message::Farewell);
-        self.guardian
+        // Somebody has to wait for it, or it stays among the dead that nobody has waited for. Where no thread can be made, it does.
+        let waiter = std::thread::Builder::new().name("tenure-farewell".into());
+        let _ = waiter.spawn(move || self.guardian.wait());
     }
 
     fn root(&self) -> Root<'_> {

@@ -22,8 +22,8 @@ const ANSWERS_WITHIN: Duration = Duration::from_millis(250);
 const REPORTS_WITHIN: Duration = Duration::from_secs(2);
 /// How long starting a command takes at most, on a machine that does much else.
 const STARTS_WITHIN: Duration = Duration::from_secs(5);
-/// How often to look after a command whose guardian may be frozen.
-const LOOKS_EVERY: Duration = Duration::from_secs(1);
+/// How often to look after a command whose guardian may be frozen, and who else is there.
+pub(crate) const LOOKS_EVERY: Duration = Duration::from_secs(1);
 /// How long the guardian has to be first at killing.
 const KILLS_WITHIN: Duration = Duration::from_millis(20);
 
@@ -49,6 +49,8 @@ pub(crate) enum Cause {
     Leadership(Ending),
     /// Its guardian was killed, and so it was.
     Guardian,
+    /// Nobody knows how: whoever should have told was frozen.
+    Unknown,
     /// Its guardian did not start it in time; it can be tried again.
     Delayed,
 }
@@ -60,11 +62,15 @@ pub(crate) struct Watch<'a> {
     pub(crate) leadership: &'a Leadership,
     pub(crate) signals: &'a mut Signals,
     pub(crate) terminal: Option<&'a Terminal>,
+    /// Whether the terminal talks to the command.
+    pub(crate) foreground: bool,
     pub(crate) ward: &'a mut Ward,
     pub(crate) events: Events,
     /// Who holds the office as the store has it, where it pushes: a request to resign is heard before the next renewal finds it.
     pub(crate) requests: Option<Observation>,
     pub(crate) term: Term,
+    /// What went wrong last since the last renewal; the same is told once.
+    pub(crate) failure: String,
 }
 
 /// What is known of the command so far.
@@ -76,8 +82,12 @@ struct State {
     ending: Option<Ending>,
     stop: Option<Stop>,
     wanted: Option<Signal>,
+    /// Whether SIGHUP came.
+    hung_up: bool,
     /// When to look after a command that may have died under a frozen guardian.
     look_at: Moment,
+    /// Whether it was found dead, and the guardian has yet to say how that came.
+    died_unheard: bool,
     /// What came before the command was there to hear it.
     early: Vec<(Signal, Reach)>,
 }
@@ -154,8 +164,9 @@ impl Watch<'_> {
             // This process was frozen, and the guardian noticed first.
             Message::Overdue if state.ending.is_none() => self.lost(state, Ending::Expired),
             Message::Suspended { signal } => return self.suspended(state, signal),
+            Message::Key { signal } => state.wanted = Signal::from_named_raw(signal),
             Message::Exited { status } => {
-                state.exited = Some(status);
+                (state.exited, state.died_unheard) = (Some(status), false);
                 let fields = match status & 0x7f {
                     0 => json!({ "code": status >> 8 }),
                     signal => json!({ "signal": signal }),
@@ -173,13 +184,15 @@ impl Watch<'_> {
     fn happened(&mut self, event: Option<Event>) {
         match event {
             Some(Event::Extended { deadline, expiry }) => {
+                self.failure.clear();
                 self.term = Term { deadline, expiry };
                 self.ward.extend(self.term);
                 let left = deadline.until_from(BootClock.now());
                 let fields = json!({ "deadline_in": left.as_secs_f64() });
                 self.report.tell("renewed", fields, Tone::Plain, "");
             }
-            Some(Event::Failed { message }) => {
+            Some(Event::Failed { message }) if *message != *self.failure => {
+                self.failure = message.to_string();
                 let left = self.term.deadline.until_from(BootClock.now());
                 let sentence = format!("{message}; trying again for {}", duration::shown(left));
                 self.report.tell("trying", json!({ "message": &*message }), Tone::Warning, &sentence);
@@ -209,6 +222,7 @@ impl Watch<'_> {
         if matches!(signal, Signal::TERM | Signal::INT | Signal::QUIT) {
             state.wanted = Some(signal);
         }
+        state.hung_up |= signal == Signal::HUP;
         if signal == Signal::CONT
             && let (Some(terminal), Some(command)) = (self.terminal, state.started)
             && terminal.is_ours()
@@ -239,6 +253,9 @@ impl Watch<'_> {
         }
         let Some(stop) = &mut state.stop else {
             state.look_at = now.after(LOOKS_EVERY);
+            if self.ward.has_strangers() {
+                self.ward.note_strangers();
+            }
             if state.started.is_none() && state.failed.is_none() && now.since(begin) > STARTS_WITHIN {
                 state.failed = Some(Cause::Delayed);
                 return true;
@@ -246,9 +263,14 @@ impl Watch<'_> {
             if self.ward.is_command_dead() {
                 // Nobody has said so yet. Whoever should have knows the exit status, so it is worth waiting for.
                 state.stop = Some(Stop { kill_by: now.after(REPORTS_WITHIN), ask_at: Moment::NEVER });
+                state.died_unheard = true;
             }
             return false;
         };
+        if state.died_unheard && now >= stop.kill_by {
+            // Killed one by one, they would say that the command was.
+            return true;
+        }
         if now >= stop.kill_by.after(KILLS_WITHIN) {
             self.ward.kill_directly();
             return now >= stop.kill_by.after(ANSWERS_WITHIN);
@@ -297,14 +319,17 @@ impl Watch<'_> {
             let keys = [Signal::INT, Signal::QUIT].into_iter().find(|key| key.as_raw() == status & 0x7f);
             keys.filter(|_| self.terminal.is_some())
         };
-        let wanted = state.wanted.or_else(|| state.exited.and_then(by_key));
+        // Whoever closed the terminal sent its HUP to us or, where the command was in front, past us to that.
+        let was_told = self.foreground || state.hung_up;
+        let hung_up = self.terminal.filter(|terminal| was_told && terminal.is_gone()).map(|_| Signal::HUP);
+        let wanted = state.wanted.or_else(|| state.exited.and_then(by_key)).or(hung_up);
         // Once stopping was ordered because leadership ended, that is the reason, however the command took it.
         let cause = match (state.failed, state.ending, state.exited, otherwise) {
             (_, Some(ending), ..) => Cause::Leadership(ending),
             (Some(cause), ..) => cause,
             (.., Some(status), None) => Cause::Command(status),
             (.., Some(cause)) => cause,
-            (.., None, None) => Cause::Command(Signal::KILL.as_raw()),
+            (.., None, None) => Cause::Unknown,
         };
         if !is_empty {
             let left = "something of the command has left its process group, and still runs";

@@ -27,12 +27,27 @@ pub(crate) const LONG_LEASE: [&str; 6] = ["--ttl", "20s", "--grace", "200ms", "-
 impl Run {
     /// `tenure run <flags> office -- <command>` in this scene; nobody reads what it prints.
     pub(crate) fn start(scene: &Scene, id: &str, flags: &[&str], command: &[&str]) -> Run {
+        Run::start_as(&["env", "--default-signal"], scene, id, flags, command)
+    }
+
+    /// The same from a parent that ignores a signal, or blocks it: as `env` does with this option.
+    pub(crate) fn start_by(option: &str, scene: &Scene, id: &str, flags: &[&str], command: &[&str]) -> Run {
+        Run::start_as(&["env", "--default-signal", option], scene, id, flags, command)
+    }
+
+    /// The same by a shell's script that executes its arguments in the end.
+    pub(crate) fn start_from(scene: &Scene, id: &str, script: &str, flags: &[&str], command: &[&str]) -> Run {
+        Run::start_as(&["env", "--default-signal", "sh", "-c", script, "sh"], scene, id, flags, command)
+    }
+
+    fn start_as(by: &[&str], scene: &Scene, id: &str, flags: &[&str], command: &[&str]) -> Run {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let events = scene.path(&format!("events-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         // What the tests' own parent ignores (nohup, a job in the background), tenure would hand down as ignored.
-        let mut process = Command::new("env");
+        let mut process = Command::new(by[0]);
         process
-            .args(["--default-signal", TENURE, "run", "--backend", &scene.backend(), "--id", id])
+            .args(&by[1..])
+            .args([TENURE, "run", "--backend", &scene.backend(), "--id", id])
             .arg(format!("--json={}", events.display()));
         process.args(flags).args(["office", "--"]).args(command).env(MARK, &scene.folder);
         // Whatever becomes of the test, nothing of it is left running.
@@ -127,7 +142,7 @@ impl Drop for Run {
     }
 }
 
-fn children(of: Pid) -> Vec<Pid> {
+pub(crate) fn children(of: Pid) -> Vec<Pid> {
     let list = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
     list.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
 }

@@ -5,5 +5,5 @@ if not record or record.version ~= ARGV[1] then
   return seen(KEYS[1], record)
 end
 local value = composed(ARGV[2], above(record.write), tonumber(ARGV[3]), ARGV[4], ARGV[5])
-redis.call('SET', KEYS[1], value, 'KEEPTTL')
+call('SET', KEYS[1], value, 'KEEPTTL')
 return { 'amended', value }

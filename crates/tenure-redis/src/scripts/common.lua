@@ -6,6 +6,16 @@
 --
 -- No script writes more than once. What a script writes in two commands stands in the append-only file as a transaction, and many servers
 -- forget transactions when they restart and the default user has no rights. A script that fails has therefore written nothing, too.
+
+-- Says which command failed: the server does not. Everything is called by it.
+local function call(command, ...)
+  local answer = redis.pcall(command, ...)
+  if type(answer) == 'table' and answer.err then
+    error('TENURE<' .. command .. '|' .. answer.err .. '>')
+  end
+  return answer
+end
+
 local function parsed(value)
   local tenure, write, token, asked, rest = string.match(value, '^tenure/1 (%x+) (%d+) (%d+) ([-a]) (.*)$')
   if not tenure then
@@ -23,13 +33,13 @@ local function parsed(value)
 end
 
 local function record_of(key)
-  local value = redis.call('GET', key)
+  local value = call('GET', key)
   return value and parsed(value)
 end
 
 -- The server's clock in microseconds; a double counts them exactly until the year 2255.
 local function now()
-  local time = redis.call('TIME')
+  local time = call('TIME')
   return time[1] * 1000000 + time[2]
 end
 
@@ -47,5 +57,5 @@ local function seen(key, record)
   if not record then
     return { 'vacant' }
   end
-  return { 'held', record.version, string.sub(record.value, 1, 4096), redis.call('PTTL', key) }
+  return { 'held', record.version, string.sub(record.value, 1, 4096), call('PTTL', key) }
 end

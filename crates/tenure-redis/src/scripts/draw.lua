@@ -4,10 +4,10 @@ local record = record_of(KEYS[1])
 if record and (record.tenure == ARGV[1] or record.version ~= ARGV[2]) then
   return seen(KEYS[1], record)
 end
-local counter = tonumber(string.match(redis.call('GET', KEYS[2]) or '0', '^%d+'))
+local counter = tonumber(string.match(call('GET', KEYS[2]) or '0', '^%d+'))
 if not counter or counter >= 9007199254740991 then
   return redis.error_reply('TENURECOUNTER ' .. KEYS[2] .. ' is no number that can be counted on from')
 end
 local token = above(math.max(counter, record and record.token or 0))
-redis.call('SET', KEYS[2], string.format('%.0f ', token) .. ARGV[3], 'PX', ARGV[4])
+call('SET', KEYS[2], string.format('%.0f ', token) .. ARGV[3], 'PX', ARGV[4])
 return { 'drawn' }

@@ -4,5 +4,5 @@ if not record or record.tenure ~= ARGV[1] or record.version ~= ARGV[2] then
   return seen(KEYS[1], record)
 end
 local value = composed(record.tenure, above(record.write), record.token, record.asked, record.rest)
-redis.call('SET', KEYS[1], value, 'PX', ARGV[3])
+call('SET', KEYS[1], value, 'PX', ARGV[3])
 return { 'ours', value }

@@ -3,7 +3,7 @@
 local record = record_of(KEYS[1])
 local news = 'vacant'
 if record then
-  news = string.format('held %.0f ', redis.call('PTTL', KEYS[1])) .. string.sub(record.value, 1, 4096)
+  news = string.format('held %.0f ', call('PTTL', KEYS[1])) .. string.sub(record.value, 1, 4096)
 end
-redis.call('PUBLISH', ARGV[1], news)
+call('PUBLISH', ARGV[1], news)
 return { 'told' }

@@ -1,6 +1,6 @@
 -- KEYS: record. ARGV: tenure.
 local record = record_of(KEYS[1])
 if record and record.tenure == ARGV[1] then
-  redis.call('DEL', KEYS[1])
+  call('DEL', KEYS[1])
 end
 return { 'vacant' }

@@ -68,6 +68,12 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// The place in a form that may be shown: a URL without user info.
     fn place(&self) -> String;
 
+    /// What clones of this value have in common, so that elections on them share heartbeats and batches, and the same election on two of them is
+    /// refused where they share a session; `None`: each value is one of its own. No two backends that live have the same.
+    fn identity(&self) -> Option<usize> {
+        None
+    }
+
     /// Tries to win `bid.seat()` for `bid.tenure()`.
     ///
     /// Idempotent for a tenure id: a record that carries it already is answered by [`Standing::Elected`] with the record as it is, extended to

@@ -497,7 +497,7 @@ impl Shell {
 
 /// What tells one backend from another while it is kept.
 fn address(backend: &Arc<dyn Backend>) -> usize {
-    Arc::as_ptr(backend) as *const () as usize
+    backend.identity().unwrap_or(Arc::as_ptr(backend) as *const () as usize)
 }
 
 /// Waits for the next timer. It is polled last, so whenever it has to wait there is nothing else to do.

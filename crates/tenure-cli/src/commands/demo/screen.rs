@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 use super::stage::{Candidate, OFFICE, Part, Stage, TTL};
 use crate::exit::{Exit, Origin};
@@ -23,7 +23,7 @@ pub(crate) fn show(mut stage: Stage) -> Result<(), Exit> {
     loop {
         stage.reap();
         let mut stdout = io::stdout().lock();
-        let picture = picture(&stage, &said);
+        let picture = framed(picture(&stage, &said), tcgetwinsize(io::stdout()).map_or(0, |size| size.ws_row));
         let drawn = stdout.write_all(picture.as_bytes()).and_then(|()| stdout.flush());
         drawn.map_err(|error| Exit::new(Origin::Output, error.to_string()))?;
         drop(stdout);
@@ -73,25 +73,28 @@ fn pressed(stage: &mut Stage, key: u8) -> Result<Option<String>, Exit> {
     })
 }
 
-fn picture(stage: &Stage, said: &str) -> String {
-    let mut text = String::from("\u{1b}[H");
-    // Each line ends by clearing what an earlier picture left there.
-    let mut line = |content: &str| {
-        let _ = write!(text, "{content}\u{1b}[K\r\n");
-    };
-    line(&format!("\u{1b}[1mtenure demo\u{1b}[0m   office {OFFICE}, lease {}", crate::duration::shown(TTL)));
-    line("");
-    line("\u{1b}[2mcandidate   state       token              since   until the deadline\u{1b}[0m");
+fn picture(stage: &Stage, said: &str) -> Vec<String> {
+    let mut lines = vec![
+        format!("\u{1b}[1mtenure demo\u{1b}[0m   office {OFFICE}, lease {}", crate::duration::shown(TTL)),
+        String::new(),
+        "\u{1b}[2mcandidate   state       token              since   until the deadline\u{1b}[0m".into(),
+    ];
     let leader = stage.leader();
-    for (number, candidate) in stage.candidates.iter().enumerate() {
-        line(&row(candidate, leader == Some(number)));
+    lines.extend(stage.candidates.iter().enumerate().map(|(number, one)| row(one, leader == Some(number))));
+    lines.extend([String::new(), said.into(), String::new()]);
+    lines.push("[k]ill the leader   [f]reeze it   [t]haw   [s]tart the killed   [q]uit".into());
+    lines
+}
+
+/// The picture from the upper left corner on, over the last one. On a screen with too few rows (0 is unknown) the blank lines go first, then
+/// the heading; what is too wide the terminal cuts.
+fn framed(mut lines: Vec<String>, rows: u16) -> String {
+    let rows = if rows == 0 { usize::MAX } else { usize::from(rows) };
+    if lines.len() > rows {
+        lines.retain(|line| !line.is_empty());
     }
-    line("");
-    line(said);
-    line("");
-    line("[k]ill the leader   [f]reeze it   [t]haw   [s]tart the killed   [q]uit");
-    text.push_str("\u{1b}[J");
-    text
+    lines.drain(..lines.len().saturating_sub(rows));
+    format!("\u{1b}[H{}\u{1b}[K\u{1b}[J", lines.join("\u{1b}[K\r\n"))
 }
 
 fn row(candidate: &Candidate, is_leader: bool) -> String {
@@ -147,7 +150,8 @@ impl RawTerminal {
         let mut raw = before.clone();
         raw.make_raw();
         tcsetattr(io::stdin(), OptionalActions::Now, &raw).map_err(failed)?;
-        print!("\u{1b}[?1049h\u{1b}[?25l\u{1b}[2J");
+        // Lines that are too wide are cut, and not wrapped.
+        print!("\u{1b}[?1049h\u{1b}[?25l\u{1b}[?7l\u{1b}[2J");
         Ok(RawTerminal { before })
     }
 }
@@ -155,8 +159,23 @@ impl RawTerminal {
 impl Drop for RawTerminal {
     fn drop(&mut self) {
         let mut stdout = io::stdout();
-        let _ = stdout.write_all(b"\x1b[?25h\x1b[?1049l");
+        let _ = stdout.write_all(b"\x1b[?7h\x1b[?25h\x1b[?1049l");
         let _ = stdout.flush();
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_never_has_more_lines_than_the_screen() {
+        let lines = ["title", "", "a", "b", "", "keys"].map(str::to_owned).to_vec();
+        for (rows, expected) in [(0, 6), (24, 6), (6, 6), (5, 4), (3, 3), (1, 1)] {
+            let framed = framed(lines.clone(), rows);
+            assert_eq!(framed.matches("\r\n").count() + 1, expected, "{rows} rows: {framed:?}");
+            assert!(framed.contains("keys"), "{framed:?}");
+        }
     }
 }

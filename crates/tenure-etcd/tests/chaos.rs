@@ -1,0 +1,159 @@
+//! etcd in chaos: candidates in processes of their own, whatever goes wrong with them, their network and the members.
+//!
+//! A slice of it runs with the other tests. Twenty minutes from a seed of one's own:
+//! `cargo test -p tenure-etcd --test chaos -- --nocapture --minutes 20 --seed 7`
+
+mod stores;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chaos::{Breaks, Chaos, Fault, OFFICE, Request, Servers, Subject};
+use stores::{Operated, PREFIX};
+use tenure::{Backend, Error, Seat};
+use tenure_etcd::{EtcdBackend, Secret};
+use testbed::Failure;
+use testbed::etcd::{Cluster, Etcd, missing};
+use testbed::tools::Missing;
+
+fn main() {
+    Chaos::new().subject(&Three).main()
+}
+
+const USER: &str = "ada";
+const PASSWORD: &str = "s3cret";
+
+const MEMBER_KILLED: &str = "member killed";
+const LEADER_KILLED: &str = "leading member killed";
+const LEADER_FROZEN: &str = "leading member frozen";
+const ALL_RESTARTED: &str = "all members killed and restarted";
+const LEASE_REVOKED: &str = "lease revoked";
+const KEY_DELETED: &str = "key deleted";
+const COMPACTED: &str = "history compacted";
+const RIGHTS_REVOKED: &str = "rights revoked";
+
+/// Three members with users on.
+struct Three;
+
+impl Subject for Three {
+    fn name(&self) -> &'static str {
+        "etcd"
+    }
+
+    fn missing(&self) -> Option<Missing> {
+        missing()
+    }
+
+    fn start(&self) -> Result<Box<dyn Servers>, Failure> {
+        let mut cluster = Cluster::start(Etcd::with())?;
+        cluster.admit_only(USER, PASSWORD, PREFIX)?;
+        Ok(Box::new(Members { cluster, struck: None }))
+    }
+
+    fn backend(&self, place: &str) -> Result<Arc<dyn Backend>, Error> {
+        let builder = EtcdBackend::builder(place.split(',')).prefix(PREFIX).user(USER, Secret::text(PASSWORD));
+        Ok(Arc::new(builder.build()?))
+    }
+
+    fn lease(&self) -> Duration {
+        stores::LEASE
+    }
+
+    /// New leaders of etcd give every lease its full time again.
+    fn stretch(&self) -> Duration {
+        Duration::from_secs(30)
+    }
+}
+
+struct Members {
+    cluster: Cluster,
+    /// Which of them the present fault is about.
+    struck: Option<usize>,
+}
+
+impl Members {
+    /// The one that leads the others; without an answer, the first.
+    fn leader(&self) -> usize {
+        self.cluster.leader().unwrap_or_default()
+    }
+}
+
+fn fault(name: &'static str, breaks: Breaks, from: u64, to: u64) -> Fault {
+    Fault { name, breaks, lasts: Duration::from_millis(from)..Duration::from_millis(to) }
+}
+
+fn seat() -> Seat {
+    Seat::new(OFFICE).expect("a name")
+}
+
+impl Servers for Members {
+    fn addresses(&self) -> Vec<SocketAddr> {
+        self.cluster.addresses()
+    }
+
+    fn place(&self, through: &[SocketAddr]) -> String {
+        through.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(",")
+    }
+
+    /// A bid has its record in it, and a withdrawal deletes a key of sixteen digits. A keepalive is a number and nothing else.
+    fn marks(&self) -> Vec<(Request, Vec<u8>)> {
+        let queue = format!("{PREFIX}{OFFICE}/");
+        let key = (queue.len() + 16) as u8;
+        let deletion = [&[0x1a, key + 2, 0x0a, key], queue.as_bytes()].concat();
+        vec![(Request::Stand, b"\"tenure\":1".to_vec()), (Request::Withdraw, deletion)]
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        vec![
+            fault(MEMBER_KILLED, Breaks::Nothing, 200, 4000),
+            fault(LEADER_KILLED, Breaks::Nothing, 200, 4000),
+            fault(LEADER_FROZEN, Breaks::Nothing, 500, 5000),
+            fault(ALL_RESTARTED, Breaks::Nothing, 50, 1500),
+            fault(LEASE_REVOKED, Breaks::Record, 1, 10),
+            fault(KEY_DELETED, Breaks::Record, 1, 10),
+            fault(COMPACTED, Breaks::Nothing, 1, 10),
+            fault(RIGHTS_REVOKED, Breaks::Nothing, 300, 3000),
+        ]
+    }
+
+    fn strike(&mut self, fault: &str, random: u64) -> Result<(), Failure> {
+        let struck = match fault {
+            MEMBER_KILLED => random as usize % Cluster::SIZE,
+            LEADER_KILLED | LEADER_FROZEN => self.leader(),
+            _ => 0,
+        };
+        self.struck = Some(struck);
+        match fault {
+            MEMBER_KILLED | LEADER_KILLED => self.cluster.member_mut(struck).kill(),
+            LEADER_FROZEN => self.cluster.member(struck).freeze()?,
+            ALL_RESTARTED => (0..Cluster::SIZE).for_each(|number| self.cluster.member_mut(number).kill()),
+            // Where nobody leads just now there is nothing to take away.
+            LEASE_REVOKED => {
+                if let Some(lease) = self.cluster.leading_key(&seat())?.rsplit('/').next().filter(|id| !id.is_empty()) {
+                    let _ = self.cluster.ctl(&["lease", "revoke", lease]);
+                }
+            }
+            KEY_DELETED => self.cluster.remove_leader(&seat())?,
+            COMPACTED => {
+                let status = self.cluster.ctl(&["get", "nothing", "-w", "fields"])?;
+                let revision = status.lines().find_map(|line| line.strip_prefix("\"Revision\" : "));
+                let _ = self.cluster.ctl(&["compact", revision.unwrap_or("1")]);
+            }
+            _ => self.cluster.revoke()?,
+        }
+        Ok(())
+    }
+
+    fn heal(&mut self, fault: &str) -> Result<(), Failure> {
+        let struck = self.struck.take().unwrap_or_default();
+        match fault {
+            MEMBER_KILLED | LEADER_KILLED => self.cluster.member_mut(struck).restart()?,
+            LEADER_FROZEN => self.cluster.member(struck).thaw()?,
+            ALL_RESTARTED => self.cluster.restart()?,
+            RIGHTS_REVOKED => return self.cluster.reinstate(),
+            _ => return Ok(()),
+        }
+        self.cluster.settled()
+    }
+}

@@ -1,0 +1,99 @@
+//! Servers that take over from each other.
+
+use std::time::Duration;
+
+use tenure::backend::Standing;
+use tenure::{Backend, Campaign, Election};
+use testbed::Trials;
+use testbed::redis::{Cluster, Reply, Sentinels, missing};
+
+use crate::tools::{LEASE, attempt, bid, block_on, plain, seat, wins};
+
+pub(crate) fn tests(trials: Trials) -> Trials {
+    trials
+        .needing(missing(), "an_election_goes_on_after_a_failover", an_election_goes_on_after_a_failover)
+        .needing(missing(), "an_election_goes_on_after_its_primary_died", an_election_goes_on_after_its_primary_died)
+        .needing(missing(), "a_slot_that_moves_is_followed", a_slot_that_moves_is_followed)
+}
+
+const SHORT: Duration = Duration::from_secs(3);
+
+fn campaigns(group: &Sentinels) -> Vec<Campaign> {
+    let sentinels: Vec<_> = group.addresses().iter().map(ToString::to_string).collect();
+    let url = format!("redis+sentinel://{}/{}", sentinels.join(","), group.name());
+    let campaign = |name: &str| {
+        let election = Election::new(plain(&url), "office").unwrap();
+        election.candidate(name).lease(SHORT).build().unwrap().start().unwrap()
+    };
+    vec![campaign("one"), campaign("two")]
+}
+
+async fn token(campaigns: &[Campaign], above: Option<tenure::FencingToken>) -> tenure::FencingToken {
+    let leads = async {
+        loop {
+            let leading = campaigns.iter().filter_map(Campaign::leadership).filter(|leadership| leadership.is_held());
+            if let Some(token) = leading.filter_map(|leadership| leadership.token()).find(|token| Some(*token) > above)
+            {
+                return token;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), leads).await.expect("somebody leads")
+}
+
+fn an_election_goes_on_after_a_failover() {
+    let group = Sentinels::start(2).unwrap();
+    block_on(async {
+        let campaigns = campaigns(&group);
+        token(&campaigns, None).await;
+        let new = group.failover().unwrap();
+        // The record may have come along, or not: somebody leads on the new primary.
+        let there = async {
+            while !matches!(group.servers[new].ask(&["PTTL", "tenure:office"]), Ok(Reply::Number(1..))) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), there).await.expect("a record is there");
+        token(&campaigns, None).await;
+    });
+}
+
+fn an_election_goes_on_after_its_primary_died() {
+    let mut group = Sentinels::start(1).unwrap();
+    block_on(async {
+        let campaigns = campaigns(&group);
+        let first = token(&campaigns, None).await;
+        group.servers[0].kill();
+        group.await_another(0).unwrap();
+        tokio::time::sleep(SHORT * 2).await;
+        for campaign in &campaigns {
+            let _ = campaign.resign().await;
+        }
+        assert!(token(&campaigns, Some(first)).await > first);
+    });
+}
+
+/// A server that no longer has the slot says who has, and a call goes there.
+fn a_slot_that_moves_is_followed() {
+    let cluster = Cluster::start().unwrap();
+    block_on(async {
+        let backend = plain(&format!("redis+cluster://{}", cluster.nodes[0].address()));
+        let bid = bid(&backend, LEASE);
+        wins(&backend, &bid).await;
+        let slot = cluster.nodes[0].ask(&["CLUSTER", "KEYSLOT", "tenure:office"]).unwrap();
+        let Reply::Number(slot) = slot else { panic!("{slot:?}") };
+        let has = |node: &testbed::redis::Redis| node.ask(&["GET", "tenure:office"]).is_ok();
+        let from = cluster.nodes.iter().position(has).expect("somebody has it");
+        let to = (from + 1) % cluster.nodes.len();
+        cluster.nodes[from].ask(&["FLUSHALL"]).unwrap();
+        let id = cluster.nodes[to].ask(&["CLUSTER", "MYID"]).unwrap();
+        for node in [to, from, (to + 1) % cluster.nodes.len()] {
+            cluster.nodes[node].ask(&["CLUSTER", "SETSLOT", &slot.to_string(), "NODE", id.text().unwrap()]).unwrap();
+        }
+        let standing = backend.stand(&bid, attempt()).await;
+        assert!(matches!(standing, Ok(Standing::Elected(_))), "{standing:?}");
+        assert!(has(&cluster.nodes[to]), "it is on the other server now");
+        assert!(backend.inspect(&seat()).await.unwrap().is_of(bid.tenure()));
+    });
+}
