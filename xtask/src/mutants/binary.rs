@@ -59,6 +59,8 @@ pub(crate) fn build() -> Result<Vec<Binary>, Failure> {
         "tenure",
         "--package",
         "tenure-cli",
+        "--package",
+        "tenure-etcd",
         "--all-features",
         "--lib",
         "--bins",
