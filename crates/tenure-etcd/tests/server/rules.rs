@@ -27,18 +27,18 @@ pub(crate) const TESTS: &[Test] = &[
 const LEASE: Duration = Duration::from_secs(20);
 
 /// One incarnation of a candidate at the seam.
-struct Contender {
-    backend: EtcdBackend,
+pub(crate) struct Contender {
+    pub(crate) backend: EtcdBackend,
     nonce: u64,
     calls: AtomicU64,
 }
 
 impl Contender {
-    fn new(url: &str) -> Self {
+    pub(crate) fn new(url: &str) -> Self {
         Contender { backend: backend(url), nonce: fastrand::u64(1..), calls: AtomicU64::new(0) }
     }
 
-    fn bid(&self, seat: &str, count: u64) -> Bid {
+    pub(crate) fn bid(&self, seat: &str, count: u64) -> Bid {
         let timing = TimingBuilder { lease: Some(LEASE), ..TimingBuilder::default() }.build().expect("it is safe");
         let (seat, name) = (Seat::new(seat).expect("a name"), CandidateName::new("one").expect("a name"));
         let plan = Plan::new(seat, name, self.nonce, Arc::new(timing), self.backend.traits());
@@ -53,7 +53,7 @@ impl Contender {
         self.backend.stand(bid, self.attempt()).await.expect("etcd answers")
     }
 
-    async fn wins(&self, bid: &Bid) -> Grant {
+    pub(crate) async fn wins(&self, bid: &Bid) -> Grant {
         match self.stands(bid).await {
             Standing::Elected(grant) => grant,
             other => panic!("it was to be elected: {other:?}"),
