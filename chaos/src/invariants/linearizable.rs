@@ -10,10 +10,11 @@ mod office;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use tenure::Moment;
+use tenure::backend::TenureId;
 
 use self::office::{Office, Rules};
 use super::Broken;
-use crate::call::{Call, Outcome};
+use crate::call::{Act, Call, Outcome};
 use crate::record::Record;
 use crate::subject::Breaks;
 
@@ -21,7 +22,7 @@ use crate::subject::Breaks;
 const LATEST: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// More states than this are a sign that the history cannot be judged, and that is a failure too.
-const MOST: usize = 50_000;
+const MOST: usize = 20_000;
 
 pub(super) fn check(record: &Record) -> Result<(), Broken> {
     let calls: Vec<&Call> = record.lives.iter().flat_map(|life| &life.calls).chain(&record.looks).collect();
@@ -44,7 +45,7 @@ pub(super) fn check(record: &Record) -> Result<(), Broken> {
     // At one instant calls come before answers: the order that explains more.
     events.sort_by_key(|(at, order, _)| (*at, *order));
     for (at, _, event) in events {
-        replay.step(event).map_err(|what| (at, what))?;
+        replay.step(at, event).map_err(|what| (at, what))?;
     }
     Ok(())
 }
@@ -71,17 +72,22 @@ struct Possibility {
     used: BTreeSet<usize>,
 }
 
-/// Possibilities without those that are worse than another: the same office, with more of the calls used up that are never answered.
+/// Possibilities without those that are worse than another: the same office that lasts for longer at least, with more of the calls used up that are
+/// never answered.
 #[derive(Debug, Default)]
-struct Seen(HashMap<(Office, BTreeSet<usize>), Vec<BTreeSet<usize>>>);
+struct Seen(HashMap<(Office, BTreeSet<usize>), Vec<Rest>>);
+
+/// How long the office lasts, and which calls were used up.
+type Rest = (u64, BTreeSet<usize>);
 
 impl Seen {
     /// Whether it is none of the worse ones.
     fn insert(&mut self, one: &Possibility) -> bool {
-        let used = self.0.entry((one.office.clone(), one.done.clone())).or_default();
-        let worse = used.iter().any(|other| other.is_subset(&one.used));
+        let (office, until) = one.office.split();
+        let better = self.0.entry((office, one.done.clone())).or_default();
+        let worse = better.iter().any(|(other, used)| *other <= until && used.is_subset(&one.used));
         if !worse {
-            used.push(one.used.clone());
+            better.push((until, one.used.clone()));
         }
         !worse
     }
@@ -102,7 +108,7 @@ impl<'a> Replay<'a> {
         Replay { rules, calls, under_way: BTreeSet::new(), touched: 0, possible }
     }
 
-    fn step(&mut self, event: Event) -> Result<(), String> {
+    fn step(&mut self, now: Moment, event: Event) -> Result<(), String> {
         match event {
             Event::Call(number) => {
                 self.under_way.insert(number);
@@ -122,7 +128,7 @@ impl<'a> Replay<'a> {
                 self.forget(number);
                 Ok(())
             }
-            Event::Answer(number) => self.answer(number),
+            Event::Answer(number) => self.answer(now, number),
         }
     }
 
@@ -145,22 +151,45 @@ impl<'a> Replay<'a> {
         self.possible.extend(touched);
     }
 
-    /// Lets every look that finds just what is there take effect at once: it changes nothing, and whatever is possible without it is possible with
-    /// it. Otherwise each order of looks would be a possibility of its own.
-    fn settle(&self, one: &mut Possibility) {
-        for &call in &self.under_way {
-            let looks = matches!(self.calls[call].outcome, Outcome::Saw(_) | Outcome::Beaten { .. });
-            if looks
-                && !one.done.contains(&call)
-                && one.office.after(self.calls[call], self.rules) == [one.office.clone()]
-            {
-                one.done.insert(call);
+    /// Lets everything take effect at once that changes nothing and could change nothing later: whatever is possible without it is possible with it.
+    /// Otherwise each order of looks would be a possibility of its own.
+    fn settle(&self, now: Moment, one: &mut Possibility) {
+        for &number in &self.under_way {
+            let call = self.calls[number];
+            let idle = match (&call.act, &call.outcome) {
+                (_, Outcome::Saw(_) | Outcome::Beaten { .. }) => true,
+                // It could remove only what somebody may yet write.
+                (Act::Withdraw { tenure }, Outcome::Done) => self.touched == 0 && !self.may_stand(*tenure, one),
+                _ => false,
+            };
+            if idle && !one.done.contains(&number) && one.office.after(call, now, self.rules) == [one.office.clone()] {
+                one.done.insert(number);
             }
         }
     }
 
-    /// Keeps what explains this answer.
-    fn answer(&mut self, number: usize) -> Result<(), String> {
+    /// Whether a bid for this tenure is under way and may still take effect.
+    fn may_stand(&self, tenure: TenureId, one: &Possibility) -> bool {
+        let open = self.under_way.iter().filter(|call| !one.done.contains(call) && !one.used.contains(call));
+        open.into_iter()
+            .any(|call| matches!(&self.calls[*call].act, Act::Stand { tenure: other, .. } if *other == tenure))
+    }
+
+    /// The calls that may take effect next. Of equal ones that are never answered the first is as good as any.
+    fn next(&self, one: &Possibility) -> Vec<usize> {
+        let mut next: Vec<usize> = Vec::new();
+        for &number in self.under_way.iter().filter(|call| !one.done.contains(call) && !one.used.contains(call)) {
+            let call = self.calls[number];
+            let again = |other: &usize| !is_answered(self.calls[*other]) && self.calls[*other].act == call.act;
+            if is_answered(call) || !next.iter().any(again) {
+                next.push(number);
+            }
+        }
+        next
+    }
+
+    /// Keeps what explains this answer. All that takes effect before it does so by now.
+    fn answer(&mut self, now: Moment, number: usize) -> Result<(), String> {
         if self.touched > 0 {
             self.touch();
         }
@@ -175,7 +204,7 @@ impl<'a> Replay<'a> {
                 next.remove();
                 continue;
             };
-            self.settle(&mut one);
+            self.settle(now, &mut one);
             if !seen.insert(&one) {
                 continue;
             }
@@ -187,8 +216,8 @@ impl<'a> Replay<'a> {
                 found.insert(one);
                 continue;
             }
-            for &call in self.under_way.iter().filter(|call| !one.done.contains(call) && !one.used.contains(call)) {
-                for office in one.office.after(self.calls[call], self.rules) {
+            for call in self.next(&one) {
+                for office in one.office.after(self.calls[call], now, self.rules) {
                     let mut next = Possibility { office, ..one.clone() };
                     let taken = if is_answered(self.calls[call]) { &mut next.done } else { &mut next.used };
                     taken.insert(call);
@@ -275,6 +304,16 @@ mod tests {
         assert!(explains(&lost, &look(300, format!("{} v5 100", id(1)))));
         assert!(!explains(&lost, &look(300, format!("{} v5 101", id(1)))), "the token of a tenure stays");
         assert!(!explains(&lost, &look(150, format!("{} v5 100", id(1)))), "before it was sent");
+    }
+
+    #[test]
+    fn a_bid_that_was_never_answered_displaces_nobody() {
+        let lost =
+            format!("call 0 50 stand {0} -\nanswer 0 60 unknown\ncall 1 70 withdraw {0}\nanswer 1 80 unknown\n", id(3));
+        let mut run = record(&[(0, &won(0, 1, 100, 110)), (1, &won(0, 2, 500, 510)), (2, &lost)], "");
+        assert!(check(&run).is_err(), "it may take effect late, and not over a record that lives");
+        run.lives.remove(1);
+        assert!(check(&run).is_ok());
     }
 
     #[test]

@@ -2,53 +2,102 @@
 //!
 //! A further backend is one more entry in [`SCHEMES`] and the function that builds it.
 
+use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::backend::file::{FileBackend, WorkEnds};
 use tenure::backend::memory::MemoryBackend;
 use tenure::backend::{Backend, TenureId, Vacancies};
-use tenure::{Election, Observation, Promise, Seat};
+use tenure::{Election, Error, Observation, Promise, Seat};
 
 use crate::exit::Exit;
 use crate::url::BackendUrl;
 
 /// One kind of store.
-struct Scheme {
-    name: &'static str,
+pub(crate) struct Scheme {
+    pub(crate) name: &'static str,
     /// How its URLs look.
-    form: &'static str,
+    pub(crate) form: &'static str,
+    /// What elections on it can be relied on for.
+    pub(crate) promise: &'static str,
     /// Whether people are told of it.
     is_shown: bool,
     build: fn(&BackendUrl) -> Result<Opened, Exit>,
 }
 
 const SCHEMES: &[Scheme] = &[
-    Scheme { name: "file", form: "file:DIR", is_shown: true, build: file },
+    Scheme {
+        name: "file",
+        form: "file:DIR",
+        promise: "fenced on a local file system, best-effort on one that other hosts may write",
+        is_shown: true,
+        build: file,
+    },
     #[cfg(feature = "etcd")]
-    Scheme { name: "etcd", form: "etcd://HOST,HOST/PREFIX", is_shown: true, build: etcd },
+    Scheme { name: "etcd", form: "etcd://HOST,HOST/PREFIX", promise: ETCD, is_shown: true, build: etcd },
     #[cfg(feature = "etcd")]
-    Scheme { name: "etcds", form: "etcds://HOST,HOST/PREFIX", is_shown: true, build: etcd },
+    Scheme { name: "etcds", form: "etcds://HOST,HOST/PREFIX", promise: ETCD, is_shown: true, build: etcd },
+    #[cfg(feature = "redis")]
+    Scheme { name: "redis", form: "redis://HOST:PORT/DATABASE", promise: REDIS, is_shown: true, build: redis },
+    #[cfg(feature = "redis")]
+    Scheme { name: "rediss", form: "rediss://HOST:PORT/DATABASE", promise: REDIS, is_shown: true, build: redis },
+    #[cfg(feature = "redis")]
+    Scheme {
+        name: "redis+sentinel",
+        form: "redis+sentinel://HOST:PORT,…/PRIMARY",
+        promise: REPLICATED,
+        is_shown: true,
+        build: redis,
+    },
+    #[cfg(feature = "redis")]
+    Scheme {
+        name: "rediss+sentinel", form: "rediss+sentinel://…", promise: REPLICATED, is_shown: false, build: redis
+    },
+    #[cfg(feature = "redis")]
+    Scheme {
+        name: "redis+cluster", form: "redis+cluster://HOST:PORT,…", promise: REDIS, is_shown: true, build: redis
+    },
+    #[cfg(feature = "redis")]
+    Scheme { name: "rediss+cluster", form: "rediss+cluster://…", promise: REDIS, is_shown: false, build: redis },
     // Within one process: of use to nobody but tests.
-    Scheme { name: "memory", form: "memory:", is_shown: false, build: memory },
+    Scheme { name: "memory", form: "memory:", promise: "fenced", is_shown: false, build: memory },
 ];
 
+#[cfg(feature = "etcd")]
+const ETCD: &str = "fenced";
+#[cfg(feature = "redis")]
+const REDIS: &str = "fenced on servers that lose nothing (appendonly yes, appendfsync always, no eviction, no replicas), else best-effort";
+#[cfg(feature = "redis")]
+const REPLICATED: &str = "best-effort: a failover can lose what was acknowledged";
+
+/// Asks a store what it promises; the answer is why it does not promise more.
+type Examine = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Vec<String>, Error>> + Send>> + Send + Sync>;
+
 /// A backend that was opened; nothing has been sent to it yet.
-#[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) backend: Arc<dyn Backend>,
     /// The same, where it has liveness locks.
     file: Option<FileBackend>,
+    /// Where the promise depends on what the server shows.
+    examine: Option<Examine>,
     /// Whether candidates declare that their work ends with whoever has the liveness lock.
     pub(crate) work_ends_with_process: bool,
 }
 
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Opened").field(&self.backend).finish()
+    }
+}
+
 impl Opened {
     fn plain(backend: impl Backend) -> Self {
-        Opened { backend: Arc::new(backend), file: None, work_ends_with_process: false }
+        Opened { backend: Arc::new(backend), file: None, examine: None, work_ends_with_process: false }
     }
 
     /// The same for work that the kernel kills with its guardian, within this time: a store that can prove a death hands the office on
@@ -58,9 +107,26 @@ impl Opened {
         match self.file {
             Some(file) => {
                 let file = file.work_ends(WorkEnds::WithTree { within });
-                Opened { backend: Arc::new(file.clone()), file: Some(file), work_ends_with_process: true }
+                Opened { file: Some(file.clone()), work_ends_with_process: true, ..Opened::plain(file) }
             }
             None => self,
+        }
+    }
+
+    /// Finds out what the store promises, where only the store knows. Where something is required of it, a store that promises less or
+    /// cannot be asked is refused; otherwise the least is promised until it can.
+    pub(crate) async fn examined(&self, required: Option<Promise>) -> Result<(), Exit> {
+        let Some(examine) = &self.examine else { return Ok(()) };
+        match (examine().await, required) {
+            (Ok(reasons), Some(required)) if self.backend.traits().promise < required => {
+                let (place, promise) = (self.backend.place(), self.backend.traits().promise);
+                let why = reasons.join("; ");
+                Err(Exit::usage(format!("{required} is required, and {place} promises {promise}: {why}")))
+            }
+            (Ok(_), _) => Ok(()),
+            // What cannot help but be wrong is said now, and not when the office could be won.
+            (Err(error), required) if required.is_some() || !error.is_transient() => Err(error.into()),
+            (Err(_), _) => Ok(()),
         }
     }
 
@@ -98,8 +164,13 @@ pub(crate) fn open(url: &BackendUrl) -> Result<Opened, Exit> {
     (known.build)(url)
 }
 
+/// The kinds of stores that people are told of.
+pub(crate) fn shown() -> impl Iterator<Item = &'static Scheme> {
+    SCHEMES.iter().filter(|scheme| scheme.is_shown)
+}
+
 fn forms() -> String {
-    SCHEMES.iter().filter(|scheme| scheme.is_shown).map(|scheme| scheme.form).collect::<Vec<_>>().join(", ")
+    shown().map(|scheme| scheme.form).collect::<Vec<_>>().join(", ")
 }
 
 /// The folder of a `file:` address, where it is not there.
@@ -139,6 +210,30 @@ fn etcd(url: &BackendUrl) -> Result<Opened, Exit> {
     Ok(Opened::plain(backend))
 }
 
+/// A user and a password that stand in no URL come from the environment, which tenure hands to no command.
+#[cfg(feature = "redis")]
+fn redis(url: &BackendUrl) -> Result<Opened, Exit> {
+    use tenure_redis::{RedisBackend, Secret};
+
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let mut builder = RedisBackend::builder(url.as_str())?;
+    if let Some(username) = set("TENURE_REDIS_USERNAME").and_then(|name| name.into_string().ok()) {
+        builder = builder.username(username);
+    }
+    if let Some(file) = set("TENURE_REDIS_PASSWORD_FILE") {
+        builder = builder.password(Secret::file(file));
+    } else if set("TENURE_REDIS_PASSWORD").is_some() {
+        builder = builder.password(Secret::environment("TENURE_REDIS_PASSWORD"));
+    }
+    let backend = builder.build()?;
+    let examined = backend.clone();
+    let examine: Examine = Arc::new(move || {
+        let examined = examined.clone();
+        Box::pin(async move { Ok(examined.examine().await?.reasons) })
+    });
+    Ok(Opened { examine: Some(examine), ..Opened::plain(backend) })
+}
+
 fn memory(_: &BackendUrl) -> Result<Opened, Exit> {
     Ok(Opened::plain(MemoryBackend::new()))
 }
@@ -169,6 +264,22 @@ mod tests {
         assert_eq!(opened.backend.place(), "etcds://a:2379,b:1/services/");
         assert!(refused("etcd://ada:s3cret@far.example/").contains("unencrypted"));
         assert!(refused("etcd://h?colour=red").contains("no option of etcd"));
+    }
+
+    #[test]
+    #[cfg(feature = "redis")]
+    fn a_redis_server_is_a_backend_and_no_secret_of_it_is_shown() {
+        for (url, place) in [
+            ("redis://localhost", "redis://localhost:6379"),
+            ("rediss://ada:s3cret@host/3", "rediss://host:6379/3"),
+            ("redis+sentinel://a,b:1/main", "redis+sentinel://a:26379,b:1/main"),
+            ("redis+cluster://a,b", "redis+cluster://a:6379,b:6379"),
+        ] {
+            let opened = open(&BackendUrl::new(url)).expect("it is one");
+            assert_eq!(opened.backend.place(), place);
+            assert!(!format!("{opened:?}").contains("s3cret"));
+        }
+        assert!(refused("redis://ada:s3cret@far.example").contains("unencrypted"));
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub(crate) enum Verb {
     Resign(commands::resign::ResignArgs),
     #[cfg(target_os = "linux")]
     Demo(commands::demo::DemoArgs),
+    Backends(commands::backends::BackendsArgs),
     Completions(commands::completions::CompletionsArgs),
     Man(commands::man::ManArgs),
 }

@@ -89,6 +89,7 @@ fn dispatch(verb: Verb, matches: &ArgMatches) -> ExitCode {
         Verb::Resign(arguments) => commands::resign::execute(&arguments, sources),
         #[cfg(target_os = "linux")]
         Verb::Demo(arguments) => commands::demo::execute(&arguments),
+        Verb::Backends(arguments) => commands::backends::execute(&arguments),
         Verb::Completions(arguments) => commands::completions::execute(&arguments),
         Verb::Man(arguments) => commands::man::execute(&arguments),
     };

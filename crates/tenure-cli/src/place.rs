@@ -12,7 +12,7 @@ use crate::url::BackendUrl;
 /// The flags by which every command is told where elections are held.
 #[derive(Args, Debug)]
 pub(crate) struct PlaceArgs {
-    /// Where elections are held, such as file:DIR
+    /// Where elections are held, such as file:DIR or redis://HOST; `tenure backends` lists them all
     ///
     /// Unless set it is a folder of this user's, ~/.local/state/tenure, or /var/lib/tenure for root. An address with a password in it
     /// belongs in TENURE_BACKEND or in a file (--backend-file): what stands on a command line, everybody on the host can read.

@@ -107,8 +107,11 @@ impl Post {
         }
         if self.run.is_none() && Instant::now() >= self.back_at {
             let command = child::command("registers");
-            let flags =
-                [&["--containment", self.level, "--after-loss", "campaign", "--on-exit", "campaign"], &TIMING[..]];
+            // Two keep the office when their command has ended, and one for a while in any case: then a guardian outlives its tree.
+            let on_exit = if number.is_multiple_of(2) { "campaign" } else { "restart" };
+            let at_least = if number == 2 { "1s" } else { "0s" };
+            let further = ["--after-loss", "campaign", "--on-exit", on_exit, "--at-least", at_least];
+            let flags = [&["--containment", self.level][..], &further, &TIMING];
             let command: Vec<&str> = command.iter().map(String::as_str).collect();
             self.run = Some(Run::start(scene, &format!("post-{number}"), &flags.concat(), &command));
         }

@@ -21,15 +21,20 @@ pub async fn first_free(candidates: &[Candidate], patience: Option<Duration>) ->
         return Err(Error::new(ErrorKind::InvalidConfig, "no office was named; give at least one candidate"));
     };
     let mut running = Running(Vec::new());
-    let won = match patience {
-        None => Some(search(&mut running, candidates, None).await?),
+    let found = match patience {
+        None => search(&mut running, candidates, None).await.map(Some),
         Some(span) => tokio::select! {
             biased;
-            won = search(&mut running, candidates, patience) => Some(won?),
-            () = first.out_of(span) => None,
+            won = search(&mut running, candidates, patience) => won.map(Some),
+            () = first.out_of(span) => Ok(None),
         },
     };
-    won.map(|won| running.keep(won)).ok_or_else(|| running.out_of_time())
+    match found {
+        Ok(Some(won)) => Ok(running.keep(won)),
+        Ok(None) => Err(running.out_of_time()),
+        Err(error) if error.kind() == ErrorKind::TimedOut => Err(running.out_of_time()),
+        Err(error) => Err(error),
+    }
 }
 
 async fn search(

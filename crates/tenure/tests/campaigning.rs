@@ -605,6 +605,28 @@ async fn the_patience_for_several_offices_counts_once() {
 }
 
 #[tokio::test]
+async fn a_store_that_fails_is_not_taken_for_offices_that_are_held() {
+    let world = World::new();
+    let failing = world.store.client();
+    failing.faults().on(Operation::Stand).refuse(ErrorKind::Unavailable, Times::UntilCleared);
+    let failing: Arc<dyn tenure::Backend> = Arc::new(failing);
+    let slots: Vec<_> = (0..2)
+        .map(|number| {
+            let election = Election::over(failing.clone(), format!("slot/{number}")).unwrap();
+            election.candidate("host").clock(world.clock.clone()).build().unwrap()
+        })
+        .collect();
+    let searching = tokio::spawn(async move { first_free(&slots, Some(SECOND * 20)).await });
+    while !searching.is_finished() {
+        world.pass(SECOND / 2);
+        tokio::task::yield_now().await;
+    }
+    let error = searching.await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert!(error.to_string().contains("no office was won in the time given: election slot/"), "{error}");
+}
+
+#[tokio::test]
 async fn a_backend_that_no_campaign_uses_any_more_is_let_go_of() {
     let world = World::new();
     let (first, client) = world.candidate("pod-1");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tenure::Moment;
 use tenure::backend::TenureId;
 
 use crate::call::{Act, Call, Granted, Look, Outcome};
@@ -66,14 +67,20 @@ impl Office {
         Office { record: Held::Anything, queue: self.queue.clone() }
     }
 
-    /// What the office may be after a call that was answered so; nothing when that answer cannot be. A call without an answer is told only
-    /// where it changes something.
-    pub(super) fn after(&self, call: &Call, rules: Rules) -> Vec<Office> {
-        let at = Instant {
-            start: call.start.as_nanos(),
-            end: call.end.filter(|_| call.outcome != Outcome::Unknown).map_or(u64::MAX, |end| end.as_nanos()),
-            rules,
+    /// The office without how long it lasts, and that: what lasts for less allows more.
+    pub(super) fn split(&self) -> (Self, u64) {
+        let mut office = self.clone();
+        let until = match &mut office.record {
+            Held::By(entry) => std::mem::take(&mut entry.lasts_until),
+            _ => 0,
         };
+        (office, until)
+    }
+
+    /// What the office may be after a call that was answered so and takes effect no later than `by`; nothing when that answer cannot be. A call
+    /// without an answer is told only where it changes something.
+    pub(super) fn after(&self, call: &Call, by: Moment, rules: Rules) -> Vec<Office> {
+        let at = Instant { start: call.start.as_nanos(), end: by.as_nanos(), rules };
         match (&call.act, &call.outcome) {
             (Act::Stand { tenure, displace }, outcome) => self.stood(*tenure, displace.as_deref(), outcome, at),
             (Act::Renew { tenure, version }, outcome) => self.renewed(*tenure, version, outcome, at),
@@ -244,7 +251,7 @@ fn is_new_token(entry: &Entry, grant: &Granted) -> bool {
     matches!((entry.token, grant.token), (Some(old), Some(new)) if old != new)
 }
 
-/// When a call was made and answered.
+/// When a call was made, and by when it took effect.
 #[derive(Clone, Copy)]
 struct Instant {
     start: u64,

@@ -1,5 +1,6 @@
 //! One file a verb.
 
+pub(crate) mod backends;
 pub(crate) mod completions;
 #[cfg(target_os = "linux")]
 pub(crate) mod demo;
@@ -12,13 +13,19 @@ pub(crate) mod watch;
 
 use tenure::{Election, Seat};
 
-use crate::backends;
 use crate::exit::{Exit, Origin};
 use crate::place::{PlaceArgs, Sources};
+use crate::url::BackendUrl;
 
 /// The election that a command watches from outside.
 fn election(place: &PlaceArgs, sources: Sources, name: &str) -> Result<Election, Exit> {
-    let opened = backends::open(&place.url(sources)?)?;
+    opened(&place.url(sources)?, name)
+}
+
+/// The election at this address, with what is promised there.
+fn opened(url: &BackendUrl, name: &str) -> Result<Election, Exit> {
+    let opened = crate::backends::open(url)?;
+    block_on(opened.examined(None))?;
     Ok(Election::over(opened.backend, name)?)
 }
 
@@ -34,8 +41,8 @@ enum Found {
 /// The same for whoever only looks: a folder with a typing error in its name must not be made.
 fn existing_election(place: &PlaceArgs, sources: Sources, name: &str) -> Result<Found, Exit> {
     let url = place.url(sources)?;
-    match backends::missing_folder(&url)? {
-        None => Ok(Found::Election(Election::over(backends::open(&url)?.backend, name)?)),
+    match crate::backends::missing_folder(&url)? {
+        None => Ok(Found::Election(opened(&url, name)?)),
         Some(folder) => {
             Seat::new(name)?;
             let folder = folder.display();

@@ -104,7 +104,8 @@ impl Channel {
         let length = match received {
             Ok(received) => received.bytes,
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(Word::Nothing),
-            Err(rustix::io::Errno::CONNRESET) => return Ok(Word::Gone),
+            // It left with something unread. That is told once, before what it said last; a farewell that went unheard would be taken for a death.
+            Err(rustix::io::Errno::CONNRESET) => return self.receive(flags),
             Err(error) => return Err(error.into()),
         };
         let descriptors = control
@@ -167,6 +168,17 @@ mod tests {
         drop(near);
         assert!(far.is_broken(), "also while something is left to read");
         assert!(matches!(far.hear().unwrap(), Word::Said(Message::Empty, _)));
+        assert!(matches!(far.hear().unwrap(), Word::Gone));
+    }
+
+    #[test]
+    fn the_last_word_of_one_that_left_without_listening_is_heard() {
+        let (near, far) = Channel::pair().unwrap();
+        let far = Channel::from_fd(far);
+        far.send(&Message::Stopping, &[]).unwrap();
+        near.send(&Message::Farewell, &[]).unwrap();
+        drop(near);
+        assert!(matches!(far.hear().unwrap(), Word::Said(Message::Farewell, _)));
         assert!(matches!(far.hear().unwrap(), Word::Gone));
     }
 

@@ -81,6 +81,7 @@ impl<'a> Supervisor<'a> {
         let opened = backends::open(&config.place)?;
         let ward = ward.prepared().await.map_err(|error| unhired(config, error))?;
         admit(config, &ward)?;
+        opened.examined(config.required_promise).await?;
         let opened = match ward.level {
             Level::PidNamespace => opened.firmly_supervised(config.durations.kill_margin),
             _ => opened,
@@ -219,10 +220,10 @@ impl<'a> Supervisor<'a> {
         let lock = lock.map_err(|error| internal("the liveness lock cannot be shared", &error))?;
         let foreground = self.terminal.as_ref().is_some_and(Terminal::is_ours);
         let ear = foreground && self.config.on_exit != OnExit::Resign;
+        // Before the next command, not after (SAFETY 12): left alone, the last guardian would give up an office that this one runs for.
+        self.dismiss_keeper();
         let started = ward.start(term, self.office(office), (foreground, ear), lock);
         started.map_err(|error| internal("the guardian cannot be told to start", &error))?;
-        // From here on this one sees to the office, should it come to that.
-        self.dismiss_keeper();
         let watch = Watch {
             config: self.config,
             report: self.report,

@@ -18,6 +18,7 @@ pub(crate) const MARK: &str = "WARD_FOLDER";
 #[derive(Debug)]
 pub(crate) struct Scene {
     pub(crate) folder: PathBuf,
+    backend: Option<String>,
 }
 
 impl Scene {
@@ -26,11 +27,19 @@ impl Scene {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("tenure-cli-{}-{count}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder can be made");
-        Scene { folder }
+        Scene { folder, backend: None }
+    }
+
+    /// One whose elections are held elsewhere.
+    pub(crate) fn on(backend: impl Into<String>) -> Scene {
+        let mut scene = Scene::new();
+        scene.backend = Some(backend.into());
+        scene
     }
 
     pub(crate) fn backend(&self) -> String {
-        format!("file:{}", self.folder.join("backend").display())
+        let own = || format!("file:{}", self.folder.join("backend").display());
+        self.backend.clone().unwrap_or_else(own)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
