@@ -3,6 +3,7 @@
 //! Standard library only, so that a cold checkout reaches its first check in seconds.
 
 mod cargo;
+mod chaos;
 mod failure;
 mod mutants;
 mod servers;
@@ -27,6 +28,7 @@ Commands:
   verify              format, lints, documentation, dependencies, leftovers, links, packages;
                       changes no tracked file
   mutants [<name>…]   break one rule at a time and demand that a test notices
+  chaos <backend> …   a long run of a backend's chaos: [--minutes M] [--seed N] [<filter>]
   simulate            simulated worlds by the hundred thousand, the mutants they must kill, and small worlds exhaustively
   help                print this
 ";
@@ -44,6 +46,9 @@ fn main() -> ExitCode {
         ("test", [dashes, filter @ ..]) if dashes == "--" => test::run(filter),
         ("servers", [up, what @ ..]) if up == "up" => servers::up(what),
         ("servers", names) if names.iter().all(|name| !name.starts_with('-')) => servers::install(names),
+        ("chaos", [backend, rest @ ..]) if !backend.starts_with('-') && chaos::understands(rest) => {
+            chaos::run(backend, rest)
+        }
         ("verify", []) => verify::run(),
         ("simulate", []) => simulate::run(),
         ("mutants", names) if names.iter().all(|name| !name.starts_with('-')) => mutants::run(names),
@@ -51,7 +56,7 @@ fn main() -> ExitCode {
             print!("{USAGE}");
             Ok(())
         }
-        ("test" | "servers" | "verify" | "mutants" | "simulate", _) => {
+        ("test" | "servers" | "chaos" | "verify" | "mutants" | "simulate", _) => {
             return misused(&format!("`{command}` does not take `{}`", rest.join(" ")));
         }
         _ => return misused(&format!("there is no command `{command}`")),

@@ -27,6 +27,10 @@ pub fn install(tool: &Tool) -> Result<Installed, Failure> {
     match tool.source {
         Source::Debian(packages) => debian(packages)?,
         Source::PyPi(package) => cached(tool, |folder| {
+            // Debian's Python comes without it.
+            if run(Command::new("python3").args(["-c", "import ensurepip, venv"])).is_err() {
+                debian(&["python3-venv"])?;
+            }
             run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
             let wanted = format!("{package}=={}", tool.version);
             run(Command::new(folder.join("bin/python")).args(["-m", "pip", "install", "--quiet", &wanted]))

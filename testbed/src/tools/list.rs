@@ -59,5 +59,9 @@ pub const FAKETIME: Tool = Tool {
     source: Source::Debian(&["faketime", "libfaketime"]),
 };
 
+/// Speaks TLS and reads certificates, for tests of what others made; not a server.
+pub const OPENSSL: Tool =
+    Tool { name: "openssl", binaries: &["openssl"], version: "3", source: Source::Debian(&["openssl"]) };
+
 /// All of them.
-pub const ALL: &[Tool] = &[REDIS, VALKEY, ETCD, ETCD_FORMER, ETCD_FLAWED, ETCD_PEER, FAKETIME];
+pub const ALL: &[Tool] = &[REDIS, VALKEY, ETCD, ETCD_FORMER, ETCD_FLAWED, ETCD_PEER, FAKETIME, OPENSSL];
