@@ -1,6 +1,6 @@
 //! Measures what tenure costs, as ratios and distributions. Nothing here passes or fails: see `docs/performance.md`.
 //!
-//! `cargo run --release -p tenure-bench -- is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | etcd [rounds] | run [rounds] | step`
+//! `cargo run --release -p tenure-bench -- is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | redis [rounds] | etcd [rounds] | run [rounds] | step`
 
 mod distribution;
 mod etcd;
@@ -10,6 +10,7 @@ mod heap;
 mod idle;
 mod is_leader;
 mod process;
+mod redis;
 mod run;
 mod step;
 
@@ -42,17 +43,21 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
     if which.as_deref() == Some("etcd-candidate") {
         return etcd::candidate(&arguments.next().ok_or("say where")?);
     }
+    if which.as_deref() == Some("redis-candidate") {
+        return redis::candidate(&arguments.next().ok_or("say on which server")?);
+    }
     let mut number = |default: u64| arguments.next().map_or(Ok(default), |given| given.parse());
     match which.as_deref() {
         Some("is-leader") => is_leader::run(),
         Some("idle") => idle::run(number(100_000)? as usize, number(30)?),
         Some("handover") => handover::run(number(1_000)? as usize),
         Some("file") => file::run(number(200)? as usize),
+        Some("redis") => redis::run(number(200)? as usize),
         Some("etcd") => etcd::run(number(200)? as usize),
         Some("run") => run::run(number(100)? as usize),
         Some("step") => step::run(),
         _ => Err(
-            "say what to measure: is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | etcd [rounds] | run [rounds] | step"
+            "say what to measure: is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | redis [rounds] | etcd [rounds] | run [rounds] | step"
                 .into(),
         ),
     }

@@ -15,6 +15,9 @@ mod pages {
     #[doc = include_str!("../../docs/backends/file.md")]
     mod backends_file {}
 
+    #[doc = include_str!("../../docs/backends/redis.md")]
+    mod backends_redis {}
+
     #[doc = include_str!("../../docs/behaviours.md")]
     mod behaviours {}
 

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 11] = [
     "README.md",
     "CHANGELOG.md",
     "docs/architecture.md",
     "docs/backends/file.md",
+    "docs/backends/redis.md",
     "docs/behaviours.md",
     "docs/fencing.md",
     "docs/guarantees.md",

@@ -1,12 +1,8 @@
 //! Every example runs to its end as a process of its own, succeeds, and says what it is there to show.
 
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+mod program;
 
-/// None takes longer than a few seconds, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use program::said_by;
 
 #[test]
 fn three_candidates_hand_the_office_on_and_the_fence_refuses_former_leaders() {
@@ -25,15 +21,6 @@ fn voedger_elections_acquires_releases_and_closes() {
     let released = said.find("Released: the store has nothing under billing.").expect(&said);
     assert!(stopped < released, "work stops before the key is deleted: {said}");
     assert!(said.contains("Closed: billing is not held, mail is not held."), "{said}");
-}
-
-#[test]
-fn redis_pattern_tries_resigns_and_hears_of_changes() {
-    let said = said_by("redis-pattern");
-    assert!(said.contains("node-2 tries: another leads"), "{said}");
-    assert!(said.contains("node-1 hears: not leader, resigned"), "{said}");
-    assert!(said.contains("node-2 tries: it leads with token"), "{said}");
-    assert!(said.contains("node-3 is leader: false"), "{said}");
 }
 
 #[test]
@@ -107,45 +94,10 @@ fn file_hands_the_office_on_when_its_process_is_killed() {
 
 #[test]
 fn there_is_a_test_for_every_example() {
-    let here = include_str!("programs.rs");
+    let here = concat!(include_str!("programs.rs"), include_str!("servers.rs"));
     let manifest = include_str!("../Cargo.toml");
     let names = manifest.split("[[example]]").skip(1).filter_map(|section| section.split('"').nth(1));
-    let untested: Vec<_> = names.filter(|name| !here.contains(&format!("said_by(\"{name}\")"))).collect();
+    let is_run = |name: &str| ["by", "with"].iter().any(|how| here.contains(&format!("said_{how}(\"{name}\"")));
+    let untested: Vec<_> = names.filter(|name| !is_run(name)).collect();
     assert!(untested.is_empty(), "no test runs {untested:?}");
-}
-
-/// What an example printed; it has to succeed.
-fn said_by(name: &str) -> String {
-    let output = run(name);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{name} ended with {}\n{said}\n{complaint}", output.status);
-    said
-}
-
-fn run(name: &str) -> Output {
-    let program = built(name);
-    let mut command = Command::new(&program);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap_or_else(|error| panic!("{} cannot be started: {error}", program.display()));
-    let started = Instant::now();
-    // What an example prints fits into a pipe, so that it need not be read before the end.
-    while child.try_wait().expect("it can be waited for").is_none() {
-        if started.elapsed() > PATIENCE {
-            child.kill().expect("it can be killed");
-            let output = child.wait_with_output().expect("it can be read");
-            panic!("{name} did not end by itself:\n{}", String::from_utf8_lossy(&output.stdout));
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    child.wait_with_output().expect("it can be read")
-}
-
-/// `cargo test` builds the examples beside this program's own directory; told to run this test alone, it does not.
-fn built(name: &str) -> PathBuf {
-    let here = std::env::current_exe().expect("a test has a path");
-    let profile = here.parent().and_then(|deps| deps.parent()).expect("it is in target/<profile>/deps");
-    let program = profile.join("examples").join(name);
-    assert!(program.exists(), "{} is missing: run `cargo build --examples` first", program.display());
-    program
 }

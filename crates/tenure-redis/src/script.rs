@@ -15,6 +15,8 @@ pub(crate) struct Step {
     script: &'static LazyLock<Source>,
     keys: Vec<String>,
     arguments: Vec<Vec<u8>>,
+    /// Whether the call is done without it.
+    is_optional: bool,
 }
 
 /// The text of a script, and the digest by which a server knows it.
@@ -45,7 +47,7 @@ script!(TELL, "tell.lua");
 
 impl Step {
     pub(crate) fn new(script: &'static LazyLock<Source>, keys: impl IntoIterator<Item = String>) -> Self {
-        Step { script, keys: keys.into_iter().collect(), arguments: Vec::new() }
+        Step { script, keys: keys.into_iter().collect(), arguments: Vec::new(), is_optional: false }
     }
 
     pub(crate) fn arg(mut self, argument: impl ToString) -> Self {
@@ -56,6 +58,16 @@ impl Step {
     pub(crate) fn bytes(mut self, argument: Vec<u8>) -> Self {
         self.arguments.push(argument);
         self
+    }
+
+    /// What comes of it changes nothing of what the call has done.
+    pub(crate) fn optional(mut self) -> Self {
+        self.is_optional = true;
+        self
+    }
+
+    pub(crate) fn is_optional(&self) -> bool {
+        self.is_optional
     }
 
     /// By the digest of the script, which the server knows from earlier calls.
@@ -129,32 +141,62 @@ fn strange(key: &str) -> Error {
     Error::new(ErrorKind::Corrupt, message).indeterminate()
 }
 
+/// Each changes a script as if one rule were not there.
+const FAULTS: [(Mutant, &str, &str); 11] = [
+    (Mutant::RedisRenewsAnyVersion, " or record.version ~= ARGV[2] then\n  return seen", " then\n  return seen"),
+    (Mutant::RedisRenewsAnyTenure, "record.tenure ~= ARGV[1] or record.version ~= ARGV[2]", "false"),
+    (Mutant::RedisRenewCreates, "if not record or record.tenure ~= ARGV[1]", "if record and record.tenure ~= ARGV[1]"),
+    (Mutant::RedisTokenKept, "above(math.max(counter, record and record.token or 0))", "math.max(counter, 1)"),
+    (Mutant::RedisTokenWithoutClock, "return math.max(last + 1, now())", "return last + 1"),
+    (Mutant::RedisTokenOvertaken, "if drawer ~= ARGV[3] then", "if not drawer then"),
+    (
+        Mutant::RedisWithdrawsByName,
+        "if record and record.tenure == ARGV[1] then\n  call('DEL'",
+        "if record then\n  call('DEL'",
+    ),
+    (Mutant::RedisTtlInSeconds, "value, 'PX', ARGV", "value, 'EX', ARGV"),
+    (
+        Mutant::RedisDisplacesAnyVersion,
+        "record.version ~= ARGV[2] then\n  return seen(KEYS[1], record)\nend\n\n-- The last",
+        "ARGV[2] == '' then\n  return seen(KEYS[1], record)\nend\n\n-- The last",
+    ),
+    (
+        Mutant::RedisDisplacesAnyVersion,
+        "(record.tenure == ARGV[1] or record.version ~= ARGV[2])",
+        "(record.tenure == ARGV[1] or ARGV[2] == '')",
+    ),
+    (Mutant::RedisAmendsForEver, ", 'KEEPTTL'", ""),
+];
+
 /// The script with the planted fault in it, if one of Redis is planted: the same text in every ordinary build.
 fn mutated(source: &str) -> String {
-    const FAULTS: [(Mutant, &str, &str); 10] = [
-        (Mutant::RedisRenewsAnyVersion, " or record.version ~= ARGV[2] then\n  return seen", " then\n  return seen"),
-        (Mutant::RedisRenewsAnyTenure, "record.tenure ~= ARGV[1] or record.version ~= ARGV[2]", "false"),
-        (
-            Mutant::RedisRenewCreates,
-            "if not record or record.tenure ~= ARGV[1]",
-            "if record and record.tenure ~= ARGV[1]",
-        ),
-        (Mutant::RedisTokenKept, "above(math.max(counter, record and record.token or 0))", "math.max(counter, 1)"),
-        (Mutant::RedisTokenWithoutClock, "return math.max(last + 1, now())", "return last + 1"),
-        (Mutant::RedisTokenOvertaken, "if drawer ~= ARGV[3] then", "if not drawer then"),
-        (
-            Mutant::RedisWithdrawsByName,
-            "if record and record.tenure == ARGV[1] then\n  call('DEL'",
-            "if record then\n  call('DEL'",
-        ),
-        (Mutant::RedisTtlInSeconds, "value, 'PX', ARGV", "value, 'EX', ARGV"),
-        (
-            Mutant::RedisDisplacesAnyVersion,
-            "record.version ~= ARGV[2] then\n  return seen(KEYS[1], record)\nend\n\n-- The last",
-            "ARGV[2] == '' then\n  return seen(KEYS[1], record)\nend\n\n-- The last",
-        ),
-        (Mutant::RedisAmendsForEver, ", 'KEEPTTL'", ""),
-    ];
     let fault = FAULTS.iter().find(|(mutant, old, _)| planted(*mutant) && source.contains(old));
     fault.map_or_else(|| source.to_owned(), |(_, old, new)| source.replace(old, new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_is_planted_in_some_script() {
+        let scripts = [&DRAW, &STAND, &RENEW, &WITHDRAW, &INSPECT, &AMEND, &TELL];
+        for (mutant, old, new) in FAULTS {
+            assert!(scripts.iter().any(|script| script.text.contains(old)), "{mutant:?} changes nothing");
+            assert_ne!(old, new);
+        }
+    }
+
+    /// What the append-only file has to keep of a script is one command: see the scripts' common part.
+    #[test]
+    fn no_script_writes_more_than_once() {
+        for script in [&DRAW, &STAND, &RENEW, &WITHDRAW, &INSPECT, &AMEND, &TELL] {
+            let own = &script.text[include_str!("scripts/common.lua").len()..];
+            // Of what stands in one block, or is returned from, only one is reached.
+            let blocks = own.split("return").map(|block| {
+                ["'SET'", "'DEL'", "'PUBLISH'"].map(|word| block.matches(word).count()).iter().sum::<usize>()
+            });
+            assert!(blocks.max() <= Some(1), "{own}");
+        }
+    }
 }

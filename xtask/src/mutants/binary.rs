@@ -29,13 +29,28 @@ impl Binary {
         output_of(self.command().args(arguments))
     }
 
+    /// `package/target`, by which a filter can name it.
+    fn place(&self) -> String {
+        let package = self.artifact.manifest.parent().and_then(Path::file_name).unwrap_or_default();
+        format!("{}/{}", package.to_string_lossy(), self.artifact.target)
+    }
+
     pub(crate) fn has_test(&self, name: &str) -> bool {
         self.tests.iter().any(|test| test == name)
     }
 
     /// Whether the filter picks any of its tests.
     pub(crate) fn matches(&self, filter: &str) -> bool {
-        self.tests.iter().any(|test| test.contains(filter))
+        let (place, tests) = parts(filter);
+        place.is_none_or(|place| self.place() == place) && self.tests.iter().any(|test| test.contains(tests))
+    }
+}
+
+/// A filter may name the program too, where several have tests of the same name: `tenure-redis/conformance=renewing::`.
+pub(crate) fn parts(filter: &str) -> (Option<&str>, &str) {
+    match filter.split_once('=') {
+        Some((place, tests)) => (Some(place), tests),
+        None => (None, filter),
     }
 }
 
@@ -61,6 +76,8 @@ pub(crate) fn build() -> Result<Vec<Binary>, Failure> {
         "tenure-cli",
         "--package",
         "tenure-etcd",
+        "--package",
+        "tenure-redis",
         "--all-features",
         "--lib",
         "--bins",
@@ -92,6 +109,7 @@ fn test_names(list: &str) -> Vec<String> {
 struct Artifact {
     executable: PathBuf,
     manifest: PathBuf,
+    target: String,
 }
 
 impl Artifact {
@@ -109,7 +127,9 @@ impl Artifact {
         if !profile.contains(r#""test":true"#) {
             return None;
         }
-        Some(Self { executable: path_of(line, "executable")?, manifest: path_of(line, "manifest_path")? })
+        let (_, target) = line.split_once(r#""target":{"#)?;
+        let target = path_of(target, "name")?.to_string_lossy().into_owned();
+        Some(Self { executable: path_of(line, "executable")?, manifest: path_of(line, "manifest_path")?, target })
     }
 }
 
@@ -144,8 +164,21 @@ mod tests {
     fn a_test_program_is_read_from_its_message() {
         assert_eq!(
             Artifact::read(&line(true, r#""/x/a \"b\"\\c""#)),
-            Some(Artifact { executable: PathBuf::from(r#"/x/a "b"\c"#), manifest: PathBuf::from("/x/Cargo.toml") })
+            Some(Artifact {
+                executable: PathBuf::from(r#"/x/a "b"\c"#),
+                manifest: PathBuf::from("/x/Cargo.toml"),
+                target: "tenure".to_owned(),
+            })
         );
+    }
+
+    #[test]
+    fn a_filter_can_name_its_program() {
+        let artifact = Artifact::read(&line(true, r#""/x/a""#)).expect("it is one");
+        let binary = Binary { artifact, tests: vec!["renewing::a".to_owned()] };
+        assert_eq!(binary.place(), "x/tenure");
+        assert!(binary.matches("renewing") && binary.matches("x/tenure=renewing"));
+        assert!(!binary.matches("x/other=renewing") && !binary.matches("x/tenure=standing"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::binary::{Binary, directory};
+use super::binary::{Binary, directory, parts};
 use crate::failure::Failure;
 use crate::test_report::TestReport;
 
@@ -49,7 +49,7 @@ impl<'a> Trial<'a> {
         // A file never fills up like a pipe, and stays when the program's children outlive it.
         let log = File::create(&self.log).map_err(failed)?;
         let mut command = self.binary.command();
-        command.arg("--include-ignored").arg(self.filter).stdout(log.try_clone().map_err(failed)?).stderr(log);
+        command.arg("--include-ignored").arg(parts(self.filter).1).stdout(log.try_clone().map_err(failed)?).stderr(log);
         if let Some(mutant) = self.mutant {
             command.env("TENURE_MUTANT", mutant);
         }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tenure::Backend;
 use tenure::backend::{Renewal, Standing};
-use testbed::Trials;
 use testbed::redis::{Redis, Reply, missing};
+use testbed::{Proxy, Trials};
 
 use crate::tools::{LEASE, attempt, bid, block_on, plain, seat, wins};
 
@@ -17,6 +17,7 @@ pub(crate) fn tests(trials: Trials) -> Trials {
     trials
         .needing(missing(), "ttls_are_milliseconds_and_nothing_renewed_is_a_loss", ttls_are_milliseconds)
         .needing(missing(), "a_number_that_was_overtaken_is_not_used", a_number_that_was_overtaken_is_not_used)
+        .needing(missing(), "a_bid_that_was_sent_and_not_answered_may_have_landed", an_unanswered_bid_may_have_landed)
         .needing(missing(), "a_token_is_above_the_last_also_when_the_clock_is_not", the_clock_may_be_behind)
         .needing(missing(), "a_plain_lock_is_a_holder_without_a_token", a_plain_lock_is_a_holder_without_a_token)
 }
@@ -41,6 +42,26 @@ fn ttls_are_milliseconds() {
         let lost = backend.renew(&bid, &grant.version, attempt()).await.unwrap();
         assert!(matches!(&lost, Renewal::Mismatch(sight) if sight.held().is_none()), "{lost:?}");
         assert_eq!(redis.ask(&["EXISTS", "tenure:office"]).unwrap(), Reply::Number(0), "nothing was made");
+    });
+}
+
+/// SAFETY 9: what went out and was not answered in time is unknown; what found no server is known.
+fn an_unanswered_bid_may_have_landed() {
+    let redis = Redis::start().unwrap();
+    let proxy = Proxy::to(redis.address()).unwrap();
+    block_on(async {
+        let backend = plain(&redis.url_at(proxy.address()));
+        // So that the server knows the scripts.
+        let bid = bid(&backend, Duration::from_millis(1_500));
+        wins(&backend, &bid).await;
+        backend.withdraw(&bid).await.unwrap();
+        proxy.mute();
+        let error = backend.stand(&bid, attempt()).await.expect_err("no answer can have come");
+        assert!(error.is_indeterminate() && error.is_transient(), "{error:?}");
+        assert_eq!(redis.ask(&["EXISTS", "tenure:office"]).unwrap(), Reply::Number(1), "it had landed");
+        proxy.heal();
+        backend.withdraw(&bid).await.expect("another connection is found");
+        assert_eq!(redis.ask(&["EXISTS", "tenure:office"]).unwrap(), Reply::Number(0));
     });
 }
 
