@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use libtest_mimic::{Arguments, Failed, Trial};
 use tenure_sim::Violation;
-use testbed::{Failure, tools};
+use testbed::{Failure, Trials, tools};
 
 use crate::candidate;
 use crate::fleet::Candidate;
@@ -34,6 +33,16 @@ enum Expected {
     Whole,
     /// It was made wrong on purpose, and one of these has to find it.
     Caught(&'static [&'static str]),
+}
+
+impl Expected {
+    /// What the test is called.
+    fn title(self, subject: &str) -> String {
+        match self {
+            Expected::Whole => format!("{subject}_keeps_its_promises_in_chaos"),
+            Expected::Caught(_) => format!("{subject}_is_caught"),
+        }
+    }
 }
 
 /// What the command line or the environment asks for.
@@ -94,15 +103,18 @@ impl Chaos {
                 std::process::exit(2);
             }
         };
-        let mut arguments = Arguments::from_iter(rest);
         // Each is many processes, and about time.
-        arguments.test_threads.get_or_insert(1);
-        let trials = self
-            .subjects
-            .into_iter()
-            .map(|(subject, expected)| trial(subject, expected, wish.setting(expected)))
-            .collect();
-        libtest_mimic::run(&arguments, trials).exit()
+        let trials = Trials::new().at_once(1);
+        let add = |trials: Trials, (subject, expected): (&'static dyn Subject, Expected)| {
+            let setting = wish.setting(expected);
+            let missing = subject.missing().or_else(|| tools::FAKETIME.missing());
+            trials.needing(missing, &expected.title(subject.name()), move || {
+                if let Err(what) = chaos(subject, expected, setting) {
+                    panic!("{what}");
+                }
+            })
+        };
+        self.subjects.into_iter().fold(trials, add).main_of(rest)
     }
 }
 
@@ -134,20 +146,7 @@ fn wish(arguments: Vec<String>) -> Result<(Wish, Vec<String>), String> {
     Ok((wish, rest))
 }
 
-fn trial(subject: &'static dyn Subject, expected: Expected, setting: Setting) -> Trial {
-    let name = match expected {
-        Expected::Whole => format!("{}_keeps_its_promises_in_chaos", subject.name()),
-        Expected::Caught(_) => format!("{}_is_caught", subject.name()),
-    };
-    let strict = ["TENURE_STRICT", "CI"].iter().any(|name| std::env::var(name).is_ok_and(|value| value != "0"));
-    match subject.missing().or_else(|| tools::FAKETIME.missing()) {
-        None => Trial::test(name, move || chaos(subject, expected, setting)),
-        Some(what) if strict => Trial::test(name, move || Err(Failed::from(format!("did not run: {what}")))),
-        Some(what) => Trial::test(name, move || Err(what.into())).with_ignored_flag(true),
-    }
-}
-
-fn chaos(subject: &'static dyn Subject, expected: Expected, setting: Setting) -> Result<(), Failed> {
+fn chaos(subject: &'static dyn Subject, expected: Expected, setting: Setting) -> Result<(), Failure> {
     let name = subject.name();
     let seconds = setting.span.as_secs();
     let again = format!("--seed {} --seconds {seconds} --candidates {}", setting.seed, setting.candidates);
@@ -161,18 +160,20 @@ fn chaos(subject: &'static dyn Subject, expected: Expected, setting: Setting) ->
     match (expected, violations.as_slice()) {
         (Expected::Whole, []) => {
             let _ = std::fs::remove_dir_all(&kept);
-            bit(&record).map_err(Failed::from)
+            bit(&record).map_err(Failure::new)
         }
         (Expected::Whole, violations) => {
             keep(&kept, name, setting, &record, &fleet, violations);
-            Err(format!("{}\nsee {}; repeat it with {again}", sentences(violations), kept.display()).into())
+            let what = sentences(violations);
+            Err(Failure::new(format!("{what}\nsee {}; repeat it with {again}", kept.display())))
         }
         (Expected::Caught(by), violations) => {
             let _ = std::fs::remove_dir_all(&kept);
             let found =
                 violations.iter().any(|one| by.iter().any(|name| one.invariant.split(' ').next() == Some(*name)));
             println!("found: {}", sentences(violations));
-            if found { Ok(()) } else { Err(format!("{by:?} found nothing wrong; repeat it with {again}").into()) }
+            let missed = || Failure::new(format!("{by:?} found nothing wrong; repeat it with {again}"));
+            found.then_some(()).ok_or_else(missed)
         }
     }
 }
@@ -237,4 +238,30 @@ fn sentences(violations: &[Violation]) -> String {
         format!("{} broke after {:.3} s: {}", violation.invariant, violation.time as f64 / 1e9, violation.what)
     };
     violations.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<(Wish, Vec<String>), String> {
+        wish(line.split(' ').map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn what_is_not_ours_is_left_for_the_harness() {
+        let (wish, rest) = read("chaos --seed 7 --nocapture --minutes=2 --candidates 9 redis_keeps").unwrap();
+        assert_eq!(rest, ["chaos", "--nocapture", "redis_keeps"]);
+        let setting = wish.setting(Expected::Whole);
+        assert_eq!((setting.seed, setting.span, setting.candidates), (7, Duration::from_secs(120), 9));
+        assert!(read("chaos --seed").is_err());
+        assert!(read("chaos --minutes soon").is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_on_purpose_has_a_schedule_of_its_own() {
+        let (wish, _) = read("chaos").unwrap();
+        let setting = wish.setting(Expected::Caught(&["I1"]));
+        assert_eq!((setting.seed, setting.span), (PLANTED_SEED, Duration::from_secs(PLANTED_SECONDS)));
+    }
 }

@@ -22,12 +22,17 @@ pub(crate) struct Setting {
     pub(crate) candidates: usize,
 }
 
+/// How long servers may take until they are whole again.
+const HEALING: Duration = Duration::from_secs(90);
+
 /// A fault that has struck and is not healed yet.
 struct Active {
     kind: Kind,
     who: Option<usize>,
     from: Moment,
     until: Moment,
+    /// It is mended, and not yet whole.
+    mended: bool,
 }
 
 pub(crate) struct Run {
@@ -81,7 +86,7 @@ impl Run {
             // One fault at a time for each part; the deck is not thinned by the way things go.
             let who = loop {
                 if BootClock.now() >= end {
-                    return self.heal(Moment::NEVER);
+                    return self.heal_all();
                 }
                 match self.target(&step) {
                     Some(who) => break who,
@@ -90,7 +95,7 @@ impl Run {
             };
             self.strike(step, who)?;
         }
-        self.heal(Moment::NEVER)
+        self.heal_all()
     }
 
     /// Waits, and heals what is due meanwhile.
@@ -133,29 +138,55 @@ impl Run {
             (kind, Some(who)) => break_candidate(&mut self.fleet[who], kind)?,
             (_, None) => {}
         }
-        self.active.push(Active { kind: step.kind, who, from, until });
+        self.active.push(Active { kind: step.kind, who, from, until, mended: false });
         Ok(())
     }
 
     /// Heals what is due at this moment.
     fn heal(&mut self, now: Moment) -> Result<(), Failure> {
-        while let Some(at) = self.active.iter().position(|active| active.until <= now) {
-            let Active { kind, who, from, .. } = self.active.swap_remove(at);
-            let breaks = match &kind {
-                Kind::Servers(fault) => {
-                    self.servers.heal(fault.name)?;
-                    fault.breaks
-                }
-                kind => {
-                    if let Some(who) = who {
-                        mend_candidate(&mut self.fleet[who], kind)?;
-                    }
-                    Breaks::Nothing
-                }
-            };
-            self.strikes.push(Strike { name: kind.name(), who, from, to: BootClock.now(), breaks });
+        for mut active in std::mem::take(&mut self.active) {
+            if active.until <= now && self.is_healed(&mut active)? {
+                let Active { kind, who, from, .. } = active;
+                let breaks = match &kind {
+                    Kind::Servers(fault) => fault.breaks,
+                    _ => Breaks::Nothing,
+                };
+                self.strikes.push(Strike { name: kind.name(), who, from, to: BootClock.now(), breaks });
+            } else {
+                self.active.push(active);
+            }
         }
         Ok(())
+    }
+
+    /// Mends it the first time; whether it is whole.
+    fn is_healed(&mut self, active: &mut Active) -> Result<bool, Failure> {
+        let first = !std::mem::replace(&mut active.mended, true);
+        match (&active.kind, active.who) {
+            (Kind::Servers(fault), _) => {
+                if first {
+                    self.servers.heal(fault.name)?;
+                }
+                self.servers.is_healed(fault.name)
+            }
+            (kind, Some(who)) => mend_candidate(&mut self.fleet[who], kind).map(|()| true),
+            (_, None) => Ok(true),
+        }
+    }
+
+    /// Heals everything.
+    fn heal_all(&mut self) -> Result<(), Failure> {
+        let patience = BootClock.now().after(HEALING);
+        loop {
+            self.heal(Moment::NEVER)?;
+            match self.active.first() {
+                None => return Ok(()),
+                Some(active) if BootClock.now() > patience => {
+                    return Err(Failure::new(format!("not whole again within {HEALING:?}: {}", active.kind.name())));
+                }
+                Some(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
     }
 
     /// All is well: somebody has to lead within a lease and what the store needs. Then it is over, and all is known.

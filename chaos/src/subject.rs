@@ -63,6 +63,13 @@ pub trait Servers: Send {
 
     /// Mends what [`Servers::strike`] broke; called once for each.
     fn heal(&mut self, fault: &str) -> Result<(), Failure>;
+
+    /// Whether what [`Servers::heal`] mended is whole again. Asked again and again until it is: only then is the fault over, and with it what it
+    /// excuses.
+    fn is_healed(&mut self, fault: &str) -> Result<bool, Failure> {
+        let _ = fault;
+        Ok(true)
+    }
 }
 
 /// A request whose answer can be dropped after it was done.

@@ -45,7 +45,12 @@ impl Trials {
 
     /// Runs those that the command line asks for, and ends the process.
     pub fn main(self) -> ! {
-        let mut arguments = Arguments::from_args();
+        self.main_of(std::env::args())
+    }
+
+    /// The same, with what a target left of its command line; the name of the program comes first.
+    pub fn main_of(self, arguments: impl IntoIterator<Item = String>) -> ! {
+        let mut arguments = Arguments::from_iter(arguments);
         arguments.test_threads = arguments.test_threads.or(self.at_once);
         libtest_mimic::run(&arguments, self.trials).exit()
     }

@@ -3,6 +3,7 @@
 //! The store is this program again, in another role: one record that expires, over TCP, a line a call.
 
 mod client;
+mod file;
 mod plants;
 mod store;
 
@@ -24,6 +25,7 @@ fn main() {
     }
     Chaos::new()
         .subject(&Store { name: "store", plant: None })
+        .subject(&file::File)
         .planted(&Store { name: "blind-renewal", plant: Some(Plant::BlindRenewal) }, &["I6", "I11"])
         .planted(&Store { name: "blind-withdrawal", plant: Some(Plant::BlindWithdrawal) }, &["I1", "I4", "I11"])
         .planted(&Store { name: "token-that-repeats", plant: Some(Plant::TokenRepeats) }, &["I2"])

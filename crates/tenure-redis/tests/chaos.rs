@@ -209,7 +209,7 @@ impl Servers for Group {
 
     fn faults(&self) -> Vec<Fault> {
         vec![
-            fault(FAILOVER, Breaks::Record, 1500, 2500),
+            fault(FAILOVER, Breaks::Record, 100, 500),
             fault(MASTER_LOST, Breaks::Record, 3000, 5000),
             fault(DELETED, Breaks::Record, 1, 10),
         ]
@@ -233,5 +233,10 @@ impl Servers for Group {
             self.group.servers[self.killed].restart()?;
         }
         Ok(())
+    }
+
+    /// Until then there may be two masters.
+    fn is_healed(&mut self, _: &str) -> Result<bool, Failure> {
+        Ok(self.group.is_settled())
     }
 }

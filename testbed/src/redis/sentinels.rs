@@ -6,15 +6,15 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::resp::Connection;
-use super::{Engine, Redis, Settings, socket_of};
+use super::{Engine, Redis, Reply, Settings, socket_of};
 use crate::server::eventually;
 use crate::{Failure, Place, Program, Server};
 
 /// What the sentinels call the master.
 const NAME: &str = "office";
 
-/// How long a server has to be silent before it counts as down, in milliseconds.
-const DOWN_AFTER: u32 = 500;
+/// How long a server has to be silent before it counts as down, in milliseconds: long enough for a busy machine, or masters change by themselves.
+const DOWN_AFTER: u32 = 2000;
 
 /// Servers that replicate, and sentinels that choose which of them is the master.
 #[derive(Debug)]
@@ -61,11 +61,7 @@ impl Sentinels {
 
     /// Which of the servers the sentinels take for the master.
     pub fn master(&self) -> Result<usize, Failure> {
-        let answer = ask(self.sentinels[0].place(), &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME])?;
-        let super::Reply::Many(parts) = answer else { return Err(Failure::new("the sentinels know no master")) };
-        let port = parts.last().and_then(|port| port.text()).and_then(|port| port.parse::<u16>().ok());
-        let found = self.servers.iter().position(|server| Some(server.address().port()) == port);
-        found.ok_or_else(|| Failure::new(format!("the sentinels name a master that is none of ours: {parts:?}")))
+        self.named_by(&self.sentinels[0])
     }
 
     /// Makes another server the master while the old one lives, and returns which, once it is.
@@ -86,7 +82,7 @@ impl Sentinels {
             Ok(master) if master != old => {
                 new = master;
                 let role = self.servers[master].ask(&["ROLE"]);
-                matches!(role, Ok(super::Reply::Many(parts)) if parts[0].text() == Some("master"))
+                matches!(role, Ok(Reply::Many(parts)) if parts[0].text() == Some("master"))
             }
             _ => false,
         });
@@ -94,9 +90,32 @@ impl Sentinels {
         Ok(new)
     }
 
+    /// Whether all sentinels name one master, it knows itself to be it, and every other server that runs follows it. A master that comes back
+    /// takes itself for one for some ten seconds, until the sentinels tell it otherwise.
+    pub fn is_settled(&self) -> bool {
+        let named: Vec<_> = self.sentinels.iter().map(|sentinel| self.named_by(sentinel).ok()).collect();
+        let Some(Some(master)) = named.first().copied() else { return false };
+        let role = |server: &Redis| match server.ask(&["ROLE"]) {
+            Ok(Reply::Many(parts)) => parts[0].text().map(str::to_owned),
+            _ => None,
+        };
+        let fits = |(index, server): (usize, &Redis)| {
+            !server.is_running() || role(server).as_deref() == Some(if index == master { "master" } else { "slave" })
+        };
+        named.iter().all(|other| *other == Some(master)) && self.servers.iter().enumerate().all(fits)
+    }
+
+    fn named_by(&self, sentinel: &Server) -> Result<usize, Failure> {
+        let answer = ask(sentinel.place(), &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME])?;
+        let Reply::Many(parts) = answer else { return Err(Failure::new("the sentinels know no master")) };
+        let port = parts.last().and_then(|port| port.text()).and_then(|port| port.parse::<u16>().ok());
+        let found = self.servers.iter().position(|server| Some(server.address().port()) == port);
+        found.ok_or_else(|| Failure::new(format!("the sentinels name a master that is none of ours: {parts:?}")))
+    }
+
     fn know_each_other(&self, replicas: usize) -> bool {
         self.sentinels.iter().all(|sentinel| {
-            let Ok(super::Reply::Many(facts)) = ask(sentinel.place(), &["SENTINEL", "MASTER", NAME]) else {
+            let Ok(Reply::Many(facts)) = ask(sentinel.place(), &["SENTINEL", "MASTER", NAME]) else {
                 return false;
             };
             let fact = |name: &str| {
@@ -150,6 +169,6 @@ fn settings_of(place: &Place) -> PathBuf {
     place.data().join("sentinel.conf")
 }
 
-fn ask(place: &Place, words: &[&str]) -> Result<super::Reply, Failure> {
+fn ask(place: &Place, words: &[&str]) -> Result<Reply, Failure> {
     Connection::open(&socket_of(place.folder()))?.ask(words)
 }

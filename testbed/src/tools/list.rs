@@ -41,7 +41,7 @@ pub const ETCD_FLAWED: Tool = Tool {
 pub const ETCD_PEER: Tool = Tool {
     name: "etcd-peer",
     binaries: &["peer"],
-    version: "1",
+    version: "2",
     source: Source::GoModule(concat!(env!("CARGO_MANIFEST_DIR"), "/go/etcd-3.6"), &[("peer", "./peer")]),
 };
 
@@ -59,5 +59,9 @@ pub const FAKETIME: Tool = Tool {
     source: Source::Debian(&["faketime", "libfaketime"]),
 };
 
+/// Speaks TLS and reads certificates, for tests of what others made; not a server.
+pub const OPENSSL: Tool =
+    Tool { name: "openssl", binaries: &["openssl"], version: "3", source: Source::Debian(&["openssl"]) };
+
 /// All of them.
-pub const ALL: &[Tool] = &[REDIS, VALKEY, ETCD, ETCD_FORMER, ETCD_FLAWED, ETCD_PEER, FAKETIME];
+pub const ALL: &[Tool] = &[REDIS, VALKEY, ETCD, ETCD_FORMER, ETCD_FLAWED, ETCD_PEER, FAKETIME, OPENSSL];

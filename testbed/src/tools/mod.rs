@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use install::{Installed, install};
-pub use list::{ALL, ETCD, ETCD_FLAWED, ETCD_FORMER, ETCD_PEER, FAKETIME, REDIS, VALKEY};
+pub use list::*;
 
 use crate::Failure;
 
