@@ -1,8 +1,9 @@
 //! Measures what tenure costs, as ratios and distributions. Nothing here passes or fails: see `docs/performance.md`.
 //!
-//! `cargo run --release -p tenure-bench -- is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | redis [rounds] | run [rounds] | step`
+//! `cargo run --release -p tenure-bench -- is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | redis [rounds] | etcd [rounds] | run [rounds] | step`
 
 mod distribution;
+mod etcd;
 mod file;
 mod handover;
 mod heap;
@@ -39,6 +40,9 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
     if which.as_deref() == Some("file-candidate") {
         return file::candidate(&arguments.next().ok_or("say in which directory")?);
     }
+    if which.as_deref() == Some("etcd-candidate") {
+        return etcd::candidate(&arguments.next().ok_or("say where")?);
+    }
     if which.as_deref() == Some("redis-candidate") {
         return redis::candidate(&arguments.next().ok_or("say on which server")?);
     }
@@ -49,10 +53,11 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
         Some("handover") => handover::run(number(1_000)? as usize),
         Some("file") => file::run(number(200)? as usize),
         Some("redis") => redis::run(number(200)? as usize),
+        Some("etcd") => etcd::run(number(200)? as usize),
         Some("run") => run::run(number(100)? as usize),
         Some("step") => step::run(),
         _ => Err(
-            "say what to measure: is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | redis [rounds] | run [rounds] | step"
+            "say what to measure: is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | redis [rounds] | etcd [rounds] | run [rounds] | step"
                 .into(),
         ),
     }

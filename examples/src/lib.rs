@@ -9,6 +9,9 @@ mod pages {
     #[doc = include_str!("../../docs/architecture.md")]
     mod architecture {}
 
+    #[doc = include_str!("../../docs/backends/etcd.md")]
+    mod backends_etcd {}
+
     #[doc = include_str!("../../docs/backends/file.md")]
     mod backends_file {}
 

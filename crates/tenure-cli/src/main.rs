@@ -73,7 +73,7 @@ fn other_role(arguments: &[OsString]) -> Option<ExitCode> {
         roles::GUARDIAN => guardian::main(rest),
         roles::INIT => command_of(rest).map_or_else(|| stray("init"), init::main),
         roles::SHIM => command_of(rest).map_or_else(|| stray("shim"), shim::main),
-        roles::EAR => ear::main(rest),
+        roles::EAR => ear::main(),
         roles::WITHDRAW => withdraw::main(rest),
         _ => return None,
     })

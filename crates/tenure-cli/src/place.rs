@@ -29,6 +29,8 @@ pub(crate) struct PlaceArgs {
 pub(crate) struct Sources {
     backend_is_typed: bool,
     file_is_typed: bool,
+    no_wait_is_typed: bool,
+    max_wait_is_typed: bool,
 }
 
 impl Sources {
@@ -38,7 +40,17 @@ impl Sources {
             let is_known = matches.try_contains_id(id).is_ok();
             is_known && matches.value_source(id) == Some(ValueSource::CommandLine)
         };
-        Sources { backend_is_typed: is_typed("backend"), file_is_typed: is_typed("backend_file") }
+        Sources {
+            backend_is_typed: is_typed("backend"),
+            file_is_typed: is_typed("backend_file"),
+            no_wait_is_typed: is_typed("no_wait"),
+            max_wait_is_typed: is_typed("max_wait"),
+        }
+    }
+
+    /// Whether somebody typed how long to wait, and `no wait` is only what the environment says.
+    pub(crate) fn waiting_is_typed(self) -> bool {
+        self.max_wait_is_typed && !self.no_wait_is_typed
     }
 }
 

@@ -206,6 +206,24 @@ fn what_is_typed_counts_more_than_the_environment_and_an_empty_variable_is_none(
 }
 
 #[test]
+fn a_wait_that_is_typed_counts_more_than_none_in_the_environment() {
+    let scene = Scene::new();
+    let run = Run::start(&scene, "pod-1", &[], &["sleep", "60"]);
+    run.told("command-started");
+    let origin = |flags: &[&str]| {
+        let mut command = tenure(&["run", "--json", "--backend", &scene.backend()]);
+        command.args(flags).args(["office", "--", "true"]).env("TENURE_NO_WAIT", "1");
+        let said = output(&mut command);
+        let told = String::from_utf8(said.stderr).expect("UTF-8");
+        let last: Value = serde_json::from_str(told.lines().last().expect("a line")).expect("an object");
+        last["origin"].as_str().expect("an origin").to_owned()
+    };
+    assert_eq!(origin(&[]), "held");
+    assert_eq!(origin(&["--max-wait", "100ms"]), "waited-too-long");
+    assert_eq!(origin(&["--max-wait", "100ms", "--no-wait"]), "held");
+}
+
+#[test]
 fn whoever_only_looks_makes_no_folder() {
     let scene = Scene::new();
     for verb in ["status", "resign"] {
@@ -336,6 +354,7 @@ fn watch_tells_the_present_state_and_every_change_with_tokens_that_rise() {
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     };
     eventually("the present state", LONG, || (heard().len() == 1).then_some(()));
+    assert!(!scene.path("backend").exists(), "whoever only looks makes no folder");
     assert_eq!((heard()[0]["event"].as_str(), &heard()[0]["leader"]), (Some("current"), &Value::Null));
     for _ in 0..3 {
         let mut run = Run::start(&scene, "pod-1", &[], &["sleep", "60"]);
@@ -755,7 +774,7 @@ fn a_reader_that_goes_away_ends_the_telling_without_a_word() {
     let mut shell = Command::new("sh").args(["-c", &script]).env(MARK, &scene.folder).stdout(Stdio::null()).spawn();
     let shell = shell.as_mut().expect("sh");
     std::thread::sleep(Duration::from_millis(300));
-    let mut run = Run::start(&scene, "one", &[], &["true"]);
+    let mut run = Run::start(&scene, "one", &[], &["sleep", "0.3"]);
     run.ends_with(0, "command");
     eventually("watch has ended", SECOND * 10, || shell.try_wait().expect("it can be waited for"));
 }

@@ -70,6 +70,10 @@ fn main() {
     trials.push(trial("cgroup", "no_control_group_is_left_behind", no_group_left));
     trials.push(trial("pid-namespace", "a_namespace_that_dies_while_waiting_is_replaced", namespace_killed));
     trials.push(trial("pid-namespace", "a_frozen_first_process_hides_no_exit", init_frozen_at_exit));
+    for level in ["pid-namespace", "subreaper"] {
+        let name = "a_guardian_that_was_frozen_at_an_exit_leaves_the_rest_its_grace";
+        trials.push(trial(level, name, guardian_thawed_after_exit));
+    }
     trials.push(trial("process-group", "a_daemon_that_left_the_group_is_told_of", escaped));
     trials.push(trial("pid-namespace", "both_frozen_at_once_overlap_until_thawed", both_frozen));
     trials.push(trial("subreaper", "both_frozen_at_once_overlap_until_thawed", both_frozen));
@@ -203,7 +207,35 @@ fn guardian_frozen_at_exit(level: &str) {
     assert!(scene.left_running().is_empty());
 }
 
-/// The same for the first process of a namespace, which alone can wait for the command.
+/// What a command left behind has its grace also if the guardian was frozen, for less than it takes to be given up as such.
+fn guardian_thawed_after_exit(level: &str) {
+    let spared = || {
+        let scene = Scene::new();
+        let ready = scene.path("ready");
+        let left = "trap 'sleep 3; echo > $WARD_FOLDER/ready; exit' TERM; while :; do sleep 0.05; done";
+        let command = format!("({left}) & sleep 0.5; exit 5");
+        let flags = ["--containment", level, "--ttl", "40s", "--grace", "10s"];
+        let mut run = Run::start(&scene, "leader", &flags, &["sh", "-c", &command]);
+        run.told("command-started");
+        let guardian = run.guardian();
+        let commanded = run.told("command-started")["pid"].as_i64().expect("a number");
+        kill_process(guardian, Signal::STOP).expect("it is there");
+        let stat = format!("/proc/{commanded}/stat");
+        eventually("its end", LONG, || {
+            let stat = std::fs::read_to_string(&stat).unwrap_or_default();
+            (stat.is_empty() || stat.contains(") Z ")).then_some(())
+        });
+        // The supervisor looks once a second, and waits two for the guardian then.
+        std::thread::sleep(Duration::from_millis(1300));
+        let is_thawed = kill_process(guardian, Signal::CONT).is_ok();
+        run.ended();
+        is_thawed && ready.exists()
+    };
+    // On a busy machine it may be thawed too late, and is killed before.
+    assert!((0..5).any(|_| spared()), "what is left is killed, whatever its grace");
+}
+
+/// A first process of a namespace that is frozen: it alone can wait for the command.
 fn init_frozen_at_exit(level: &str) {
     let scene = Scene::new();
     let flags = [&["--containment", level], &TIMING[..]].concat();

@@ -24,6 +24,7 @@ fn main() {
     }
     let cases: &[(&str, fn())] = &[
         ("a_key_reaches_the_command_once", a_key_reaches_the_command_once),
+        ("a_command_that_ends_at_once_has_left_nothing", a_command_that_ends_at_once_has_left_nothing),
         ("a_shell_under_tenure_has_a_usable_terminal", a_shell_under_tenure_has_a_usable_terminal),
         ("a_job_is_stopped_and_goes_on", a_job_is_stopped_and_goes_on),
         ("a_job_in_the_background_does_not_take_the_terminal", a_job_in_the_background_does_not_take_the_terminal),
@@ -196,6 +197,20 @@ fn a_key_reaches_the_command_once() {
             assert!(screen.scene.marked().is_empty(), "nothing is left");
         }
     }
+}
+
+/// Whoever hears the keys for it must not be taken for something of the command that has left its process group.
+fn a_command_that_ends_at_once_has_left_nothing() {
+    let script = "echo run >> $FOLDER/runs";
+    let flags = ["--containment", "process-group", "--on-exit", "campaign", "--retry", "50ms"];
+    let program = [&[TENURE, "run"], &flags[..], &["office", "--", "sh", "-c", script]].concat();
+    let mut screen = Screen::with(&program);
+    eventually("thirty runs", LONG, || {
+        let ended = screen.process.try_wait().expect("it can be waited for");
+        assert!(ended.is_none(), "it has ended: {}", screen.shown.lock().unwrap());
+        let runs = fs::read_to_string(screen.scene.path("runs")).unwrap_or_default();
+        (runs.lines().count() >= 30).then_some(())
+    });
 }
 
 fn a_shell_under_tenure_has_a_usable_terminal() {

@@ -479,3 +479,15 @@ fn already_running() -> Error {
         "another candidate runs for this election on the same lease already; give it a backend value of its own",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_second_is_rounded_up_for_etcd() {
+        // SEEDS 6
+        let whole = |millis| whole_seconds(Duration::from_millis(millis));
+        assert_eq!([whole(1000), whole(1001), whole(1500), whole(2000)], [1, 2, 2, 2]);
+    }
+}

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use tenure::backend::{Bid, Expiry, Held, TenureId, Version};
+use tenure::mutant::{Mutant, planted};
 
 use crate::wire::message::KeyValue;
 
@@ -141,6 +142,9 @@ impl Place {
 
     /// The create revision: a number that rises with every tenure, whoever holds the office and by which program.
     pub(crate) fn token(&self) -> u64 {
+        if planted(Mutant::EtcdModRevisionToken) {
+            return self.kv.mod_revision.unsigned_abs();
+        }
         self.kv.create_revision.unsigned_abs()
     }
 

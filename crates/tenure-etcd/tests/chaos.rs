@@ -27,6 +27,7 @@ const PASSWORD: &str = "s3cret";
 const MEMBER_KILLED: &str = "member killed";
 const LEADER_KILLED: &str = "leading member killed";
 const LEADER_FROZEN: &str = "leading member frozen";
+const LEADER_CUT_OFF: &str = "leading member cut off from the others";
 const ALL_RESTARTED: &str = "all members killed and restarted";
 const LEASE_REVOKED: &str = "lease revoked";
 const KEY_DELETED: &str = "key deleted";
@@ -109,6 +110,7 @@ impl Servers for Members {
             fault(MEMBER_KILLED, Breaks::Nothing, 200, 4000),
             fault(LEADER_KILLED, Breaks::Nothing, 200, 4000),
             fault(LEADER_FROZEN, Breaks::Nothing, 500, 5000),
+            fault(LEADER_CUT_OFF, Breaks::Nothing, 1000, 6000),
             fault(ALL_RESTARTED, Breaks::Nothing, 50, 1500),
             fault(LEASE_REVOKED, Breaks::Record, 1, 10),
             fault(KEY_DELETED, Breaks::Record, 1, 10),
@@ -120,13 +122,14 @@ impl Servers for Members {
     fn strike(&mut self, fault: &str, random: u64) -> Result<(), Failure> {
         let struck = match fault {
             MEMBER_KILLED => random as usize % Cluster::SIZE,
-            LEADER_KILLED | LEADER_FROZEN => self.leader(),
+            LEADER_KILLED | LEADER_FROZEN | LEADER_CUT_OFF => self.leader(),
             _ => 0,
         };
         self.struck = Some(struck);
         match fault {
             MEMBER_KILLED | LEADER_KILLED => self.cluster.member_mut(struck).kill(),
             LEADER_FROZEN => self.cluster.member(struck).freeze()?,
+            LEADER_CUT_OFF => self.cluster.cut_off(struck),
             ALL_RESTARTED => (0..Cluster::SIZE).for_each(|number| self.cluster.member_mut(number).kill()),
             // Where nobody leads just now there is nothing to take away.
             LEASE_REVOKED => {
@@ -150,6 +153,7 @@ impl Servers for Members {
         match fault {
             MEMBER_KILLED | LEADER_KILLED => self.cluster.member_mut(struck).restart()?,
             LEADER_FROZEN => self.cluster.member(struck).thaw()?,
+            LEADER_CUT_OFF => self.cluster.rejoin(),
             ALL_RESTARTED => self.cluster.restart()?,
             RIGHTS_REVOKED => return self.cluster.reinstate(),
             _ => return Ok(()),

@@ -128,7 +128,8 @@ impl Fleet {
             let Said { number, line, at } = self.said.recv_timeout(PATIENCE).expect("somebody leads in time");
             let Some(candidate) = self.candidates.get(&number) else { continue };
             match (candidate.kind, line.split_once(' ')) {
-                (Kind::Ours | Kind::Go, Some(("elected", token))) => {
+                (Kind::Ours | Kind::Go, Some(("elected", told))) => {
+                    let token = told.split(' ').next().unwrap_or_default();
                     return (number, token.parse().expect("a number"), at);
                 }
                 // It prints the key that it leads by.
@@ -173,7 +174,7 @@ impl Fleet {
             loop {
                 let said = self.said.recv_timeout(PATIENCE).expect("it says so");
                 match said {
-                    Said { number: by, line, .. } if by == number && line == "resigned" => break,
+                    Said { number: by, line, .. } if by == number && line.starts_with("resigned") => break,
                     // Its successor may be heard first.
                     other if other.number != number => {
                         self.say.send(other).expect("we listen");

@@ -123,7 +123,7 @@ impl RedisBackend {
             .arg(record.token)
             .arg(if record.asked_to_resign { 'a' } else { '-' })
             .bytes(record.details.encode());
-        self.call(&keys, &[amend, tell(&keys)], self.0.call_timeout).await
+        self.call(&keys, &[amend, tell(&keys, "")], self.0.call_timeout).await
     }
 
     pub(crate) async fn subscribe(&self, seat: &Seat) -> Result<Subscription, Error> {
@@ -154,8 +154,12 @@ impl RedisBackend {
         for _ in 0..Self::HOPS {
             sent.store(true, Ordering::Relaxed);
             let answers = awaited(&link, link.run(steps, asking)).await;
-            let error = match answers.and_then(|answers| answers.into_iter().collect::<RedisResult<Vec<_>>>()) {
-                Ok(answers) => return self.read(keys, &link, &answers),
+            let needed = answers.and_then(|answers| {
+                let both = answers.into_iter().zip(steps);
+                both.filter(|(answer, step)| answer.is_ok() || !step.is_optional()).map(|(answer, _)| answer).collect()
+            });
+            let error = match needed {
+                Ok::<Vec<Value>, _>(answers) => return self.read(keys, &link, &answers),
                 Err(error) => error,
             };
             // Whoever sends us elsewhere has done nothing.
@@ -218,7 +222,9 @@ impl RedisBackend {
             .arg(&drawer)
             .arg(ttl_in_millis(bid.lease())?)
             .bytes(Details::of(bid)?.encode());
-        match self.call(&keys, &[draw, stand], bid.call_timeout()).await? {
+        // Who does not hear of it looks for itself; the office is won all the same.
+        let tell = tell(&keys, &bid.tenure().to_string()).optional();
+        match self.call(&keys, &[draw, stand, tell], bid.call_timeout()).await? {
             Reply::Ours(record) => Ok(Standing::Elected(grant(bid, &record))),
             other => Ok(Standing::Held(sight(held(&other)))),
         }
@@ -293,7 +299,7 @@ impl RedisBackend {
     async fn leave(&self, bid: &Bid) -> Result<(), Error> {
         let keys = self.keys(bid.seat());
         let withdraw = Step::new(&script::WITHDRAW, [keys.record.clone()]).arg(bid.tenure());
-        self.call(&keys, &[withdraw, tell(&keys)], bid.call_timeout()).await.map(drop)
+        self.call(&keys, &[withdraw, tell(&keys, "")], bid.call_timeout()).await.map(drop)
     }
 }
 
@@ -313,9 +319,9 @@ async fn awaited<T>(link: &Link, answer: impl Future<Output = T>) -> T {
     answer
 }
 
-/// Lets everybody who watches know what is there now.
-fn tell(keys: &Keys) -> Step {
-    Step::new(&script::TELL, [keys.record.clone()]).arg(&keys.channel)
+/// Lets everybody who watches know what is there now; with a tenure, only if it is that.
+fn tell(keys: &Keys, tenure: &str) -> Step {
+    Step::new(&script::TELL, [keys.record.clone()]).arg(&keys.channel).arg(tenure)
 }
 
 async fn bounded<T>(bound: Duration, call: impl Future<Output = T>) -> Option<T> {

@@ -15,6 +15,8 @@ pub(crate) struct Step {
     script: &'static LazyLock<Source>,
     keys: Vec<String>,
     arguments: Vec<Vec<u8>>,
+    /// Whether the call is done without it.
+    is_optional: bool,
 }
 
 /// The text of a script, and the digest by which a server knows it.
@@ -45,7 +47,7 @@ script!(TELL, "tell.lua");
 
 impl Step {
     pub(crate) fn new(script: &'static LazyLock<Source>, keys: impl IntoIterator<Item = String>) -> Self {
-        Step { script, keys: keys.into_iter().collect(), arguments: Vec::new() }
+        Step { script, keys: keys.into_iter().collect(), arguments: Vec::new(), is_optional: false }
     }
 
     pub(crate) fn arg(mut self, argument: impl ToString) -> Self {
@@ -56,6 +58,16 @@ impl Step {
     pub(crate) fn bytes(mut self, argument: Vec<u8>) -> Self {
         self.arguments.push(argument);
         self
+    }
+
+    /// What comes of it changes nothing of what the call has done.
+    pub(crate) fn optional(mut self) -> Self {
+        self.is_optional = true;
+        self
+    }
+
+    pub(crate) fn is_optional(&self) -> bool {
+        self.is_optional
     }
 
     /// By the digest of the script, which the server knows from earlier calls.

@@ -50,6 +50,8 @@ enum Stage {
 
 /// The server expires a key after its last millisecond, not in it.
 const SLACK: Duration = Duration::from_millis(2);
+/// So long is waited for news of a holder before it is looked for.
+const SOON: Duration = Duration::from_millis(20);
 /// Whoever begins to watch asks who holds the office, and that tells this watch too. If not, it looks for itself.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
@@ -121,6 +123,12 @@ impl Watching {
                 ("set", _) => None,
                 ("expire", Some(lease)) => {
                     self.look_at = Some(Instant::now() + lease + SLACK);
+                    None
+                }
+                // Somebody came into office, who may say so at once, or be seen by a call that is under way.
+                ("expire", None) => {
+                    self.told = Told::Nothing;
+                    self.look_at = Some(Instant::now() + SOON);
                     None
                 }
                 _ => self.unclear(),

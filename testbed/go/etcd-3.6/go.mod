@@ -8,7 +8,10 @@ tool (
 	go.etcd.io/etcd/server/v3
 )
 
-require go.etcd.io/etcd/client/v3 v3.6.16
+require (
+	go.etcd.io/etcd/client/v3 v3.6.16
+	golang.org/x/sys v0.49.0
+)
 
 require (
 	github.com/VividCortex/ewma v1.2.0 // indirect
@@ -75,7 +78,6 @@ require (
 	go.uber.org/zap v1.27.0 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.61.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.9.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260803160001-6ac0973c030d // indirect

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::peers::Peers;
 use super::settings::{Member, Users, lock, new_token};
 use super::{Etcd, Settings, ctl};
+use crate::Failure;
 use crate::server::eventually;
-use crate::{Failure, Port};
 
 /// Three members; two of them are a majority.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub struct Cluster {
     members: Vec<Etcd>,
     settings: Settings,
     token: Arc<Mutex<String>>,
-    _peers: Vec<Port>,
+    peers: Peers,
 }
 
 impl Cluster {
@@ -25,17 +26,20 @@ impl Cluster {
 
     /// Starts them, and returns when they have a leader.
     pub fn start(settings: Settings) -> Result<Self, Failure> {
-        let peers = (0..Self::SIZE).map(|_| Port::free()).collect::<Result<Vec<_>, _>>()?;
-        let named = |number: usize| format!("member-{number}");
-        let url = |(number, port): (usize, &Port)| format!("{}=http://{}", named(number), port.address());
-        let all = peers.iter().enumerate().map(url).collect::<Vec<_>>().join(",");
+        // Unique, so that a member's command line is known by it.
+        let run = fastrand::u64(..);
+        let named = |number: usize| format!("member-{number}-of-{run:016x}");
+        let peers = Peers::of(Self::SIZE, named)?;
+        let url = |number: usize| format!("{}=http://{}", named(number), peers.door(number).address());
+        let all = (0..Self::SIZE).map(url).collect::<Vec<_>>().join(",");
         let token = Arc::new(Mutex::new(new_token()));
-        let members = peers.iter().enumerate().map(|(number, port)| {
-            let member =
-                Member { name: named(number), peer_port: port.number(), all: all.clone(), token: token.clone() };
+        let members = (0..Self::SIZE).map(|number| {
+            let (listen, advertise) = (peers.room(number).address(), peers.door(number).address());
+            let member = Member { name: named(number), listen, advertise, all: all.clone(), token: token.clone() };
             Settings { member: Some(member), ..settings.clone() }.start()
         });
-        let cluster = Cluster { members: members.collect::<Result<_, _>>()?, settings, token, _peers: peers };
+        let members = members.collect::<Result<_, _>>()?;
+        let cluster = Cluster { members, settings, token, peers };
         cluster.settled()?;
         Ok(cluster)
     }
@@ -108,6 +112,16 @@ impl Cluster {
     /// Gives the user its rights back.
     pub fn reinstate(&self) -> Result<(), Failure> {
         ctl::reinstate(&self.settings, &self.addresses())
+    }
+
+    /// Cuts one off from the others; clients still reach it.
+    pub fn cut_off(&self, number: usize) {
+        self.peers.cut_off(number);
+    }
+
+    /// Lets everybody reach everybody again.
+    pub fn rejoin(&self) {
+        self.peers.rejoin();
     }
 
     /// Kills all of them and starts them again on what they have.

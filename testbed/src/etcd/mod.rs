@@ -2,6 +2,7 @@
 
 mod cluster;
 mod ctl;
+mod peers;
 mod settings;
 
 use std::net::SocketAddr;

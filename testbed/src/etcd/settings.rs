@@ -56,7 +56,9 @@ pub(super) struct Tls {
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub(super) name: String,
-    pub(super) peer_port: u16,
+    /// Where it listens for the others, and where they find it.
+    pub(super) listen: SocketAddr,
+    pub(super) advertise: SocketAddr,
     /// All of them, as `name=url,name=url`.
     pub(super) all: String,
     /// Shared, for all of them have to have a new one at once.
@@ -138,19 +140,20 @@ impl Settings {
         let clients = format!("{}://{}", self.scheme(), place.address(0));
         let alone = Member {
             name: "alone".to_owned(),
-            peer_port: place.port(1),
+            listen: place.address(1),
+            advertise: place.address(1),
             all: format!("alone=http://{}", place.address(1)),
             token: Arc::new(Mutex::new(token_of(place)?)),
         };
         let member = self.member.as_ref().unwrap_or(&alone);
-        let peers = format!("http://127.0.0.1:{}", member.peer_port);
+        let (listen, advertise) = (format!("http://{}", member.listen), format!("http://{}", member.advertise));
         let mut command = Command::new(self.release.tool().find("etcd")?);
         command
             .args(["--name", &member.name, "--logger", "zap", "--log-level", "warn"])
             .arg("--data-dir")
             .arg(place.data().join("etcd"))
             .args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients])
-            .args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers])
+            .args(["--listen-peer-urls", &listen, "--initial-advertise-peer-urls", &advertise])
             .args(["--initial-cluster", &member.all, "--initial-cluster-token", &*lock(&member.token)])
             // Passwords are checked slowly, on purpose; hundreds of clients of a test need not wait for it.
             .args(["--bcrypt-cost", "4"])

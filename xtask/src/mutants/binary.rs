@@ -75,6 +75,8 @@ pub(crate) fn build() -> Result<Vec<Binary>, Failure> {
         "--package",
         "tenure-cli",
         "--package",
+        "tenure-etcd",
+        "--package",
         "tenure-redis",
         "--all-features",
         "--lib",

@@ -11,16 +11,16 @@ pub(crate) mod run;
 pub(crate) mod status;
 pub(crate) mod watch;
 
+use std::time::Duration;
+
 use tenure::{Election, Seat};
 
 use crate::exit::{Exit, Origin};
 use crate::place::{PlaceArgs, Sources};
 use crate::url::BackendUrl;
 
-/// The election that a command watches from outside.
-fn election(place: &PlaceArgs, sources: Sources, name: &str) -> Result<Election, Exit> {
-    opened(&place.url(sources)?, name)
-}
+/// How often to look whether a folder is there.
+const LOOKS_EVERY: Duration = Duration::from_millis(20);
 
 /// The election at this address, with what is promised there.
 fn opened(url: &BackendUrl, name: &str) -> Result<Election, Exit> {
@@ -50,6 +50,15 @@ fn existing_election(place: &PlaceArgs, sources: Sources, name: &str) -> Result<
             Ok(Found::Nothing { place: format!("file:{folder}") })
         }
     }
+}
+
+/// The same once there is such a place: somebody else makes it, by running for an office there.
+fn awaited_election(place: &PlaceArgs, sources: Sources, name: &str) -> Result<Election, Exit> {
+    let url = place.url(sources)?;
+    while crate::backends::missing_folder(&url)?.is_some() {
+        std::thread::sleep(LOOKS_EVERY);
+    }
+    opened(&url, name)
 }
 
 /// Runs what waits, on this thread.

@@ -194,7 +194,8 @@ impl RunArgs {
         let (ttl, renew, retry, grace) = (self.ttl, self.renew, self.retry, self.grace);
         let durations = Asked { ttl, renew, retry, grace, kill_margin: self.kill_margin }.settle()?;
         executable(&self.command[0])?;
-        let patience = match (self.no_wait, self.max_wait) {
+        let no_wait = self.no_wait && !sources.waiting_is_typed();
+        let patience = match (no_wait, self.max_wait) {
             (true, _) => Patience::None,
             (false, Some(span)) if span.is_zero() => Patience::None,
             (false, Some(span)) => Patience::For(span),

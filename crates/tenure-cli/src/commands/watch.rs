@@ -2,8 +2,9 @@
 
 use clap::Args;
 use serde_json::json;
-use tenure::{Election, Incumbent};
+use tenure::Incumbent;
 
+use super::Found;
 use crate::exit::{Exit, Origin};
 use crate::place::{PlaceArgs, Sources};
 use crate::{incumbent, output, wall};
@@ -23,15 +24,25 @@ pub(crate) struct WatchArgs {
 }
 
 pub(crate) fn execute(arguments: &WatchArgs, sources: Sources) -> Result<(), Exit> {
-    let election = super::election(&arguments.place, sources, &arguments.election)?;
+    let WatchArgs { place, election: name, .. } = arguments;
+    let (election, is_told) = match super::existing_election(place, sources, name)? {
+        Found::Election(election) => (election, false),
+        Found::Nothing { .. } => {
+            told(arguments, None, "current")?;
+            (super::awaited_election(place, sources, name)?, true)
+        }
+    };
     super::block_on(async {
-        // What cannot be read at all is told at once; later it is waited for.
-        let mut last = election.incumbent().await?;
+        let mut last = None;
+        if !is_told {
+            // What cannot be read at all is told at once; later it is waited for.
+            last = election.incumbent().await?;
+            told(arguments, last.as_ref(), "current")?;
+        }
         let mut observation = election.observe()?;
-        told(&election, last.as_ref(), "current", arguments.json)?;
         while let Some(holder) = observation.next().await {
             if holder != last {
-                told(&election, holder.as_ref(), "changed", arguments.json)?;
+                told(arguments, holder.as_ref(), "changed")?;
                 last = holder;
             }
         }
@@ -39,11 +50,12 @@ pub(crate) fn execute(arguments: &WatchArgs, sources: Sources) -> Result<(), Exi
     })
 }
 
-fn told(election: &Election, holder: Option<&Incumbent>, event: &str, json: bool) -> Result<(), Exit> {
-    if json {
+fn told(arguments: &WatchArgs, holder: Option<&Incumbent>, event: &str) -> Result<(), Exit> {
+    let WatchArgs { election, json, .. } = arguments;
+    if *json {
         let leader = incumbent::as_json(holder);
-        let line = json!({ "event": event, "at": wall::now(), "election": election.name().as_str(), "leader": leader });
+        let line = json!({ "event": event, "at": wall::now(), "election": election, "leader": leader });
         return output::line(&line.to_string());
     }
-    output::line(&format!("{}  {}: {}", wall::now(), election.name(), incumbent::as_sentence(holder)))
+    output::line(&format!("{}  {election}: {}", wall::now(), incumbent::as_sentence(holder)))
 }

@@ -3,7 +3,6 @@
 //! While the command is in front, the terminal talks to its process group and to nobody else. A command that handles Ctrl-C and ends as if of
 //! its own accord would be started again, and the person at the terminal could never leave.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
@@ -11,24 +10,23 @@ use std::process::ExitCode;
 use nix::sys::signal::{SigSet, Signal as NixSignal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, Signal, set_parent_process_death_signal, setpgid};
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::message::Message;
 use super::wire::{Channel, Word};
 
 /// Listens until the guardian has heard enough.
-pub(crate) fn main(arguments: &[OsString]) -> ExitCode {
-    let group = arguments.first().and_then(|group| Pid::from_raw(group.to_str()?.parse().ok()?));
-    let (Some(group), Ok(guardian)) = (group, Channel::from_stdin()) else { return super::stray("ear") };
+pub(crate) fn main() -> ExitCode {
+    let Ok(guardian) = Channel::from_stdin() else { return super::stray("ear") };
     super::call(c"tenure-ear");
-    match listen(group, &guardian) {
+    match listen(&guardian) {
         Ok(()) => ExitCode::SUCCESS,
         // The command is gone already; there is nobody to tell.
         Err(_) => ExitCode::FAILURE,
     }
 }
 
-fn listen(group: Pid, guardian: &Channel) -> io::Result<()> {
+fn listen(guardian: &Channel) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // Nothing but a kill ends this process: it must not be the first to obey a key.
     SigSet::all().thread_block()?;
@@ -36,7 +34,6 @@ fn listen(group: Pid, guardian: &Channel) -> io::Result<()> {
     keys.add(NixSignal::SIGINT);
     keys.add(NixSignal::SIGQUIT);
     let keys = SignalFd::with_flags(&keys, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
-    setpgid(None, Some(group))?;
     loop {
         // Looked at before the keys: what was pressed before the farewell is told.
         let is_over = !matches!(guardian.hear()?, Word::Nothing);

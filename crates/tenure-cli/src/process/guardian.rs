@@ -454,7 +454,9 @@ impl<'a> Guardian<'a> {
 fn ear(command: &Process) -> Option<Channel> {
     let (near, far) = Channel::pair().ok()?;
     let mut ear = myself(roles::EAR);
-    ear.arg(command.pid.to_string()).stdin(Stdio::from(far)).stdout(Stdio::null()).stderr(Stdio::null());
+    // Born in the group, with every signal blocked: no key is missed, and one that comes too late to join is not taken for an escape.
+    ear.process_group(command.pid.as_raw_pid());
+    ear.stdin(Stdio::from(far)).stdout(Stdio::null()).stderr(Stdio::null());
     ear.spawn().is_ok().then_some(near)
 }
 

@@ -166,7 +166,7 @@ impl Watch<'_> {
             Message::Suspended { signal } => return self.suspended(state, signal),
             Message::Key { signal } => state.wanted = Signal::from_named_raw(signal),
             Message::Exited { status } => {
-                (state.exited, state.died_unheard) = (Some(status), false);
+                state.exited = Some(status);
                 let fields = match status & 0x7f {
                     0 => json!({ "code": status >> 8 }),
                     signal => json!({ "signal": signal }),
@@ -174,7 +174,12 @@ impl Watch<'_> {
                 self.report.tell("command-ended", fields, Tone::Plain, "");
                 // What it left behind has the grace, and the guardian sees to it.
                 let kill_by = BootClock.now().after(self.config.durations.grace).min(self.last_call());
-                state.stop.get_or_insert(Stop { kill_by, ask_at: Moment::NEVER });
+                let stop = Stop { kill_by, ask_at: Moment::NEVER };
+                if std::mem::take(&mut state.died_unheard) && state.ending.is_none() {
+                    // The guardian was late to say so, and now has time for the rest.
+                    state.stop = Some(stop);
+                }
+                state.stop.get_or_insert(stop);
             }
             _ => {}
         }

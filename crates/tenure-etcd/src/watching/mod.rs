@@ -73,11 +73,18 @@ impl Store {
     async fn subscribe(&self, key: Vec<u8>, range_end: Vec<u8>, from: i64) -> Result<Subscription, Broken> {
         let connection = self.link.connection(self.patience).await?;
         let lost = || Error::unavailable("the connection that carried the watch was lost");
-        let mut subscription = connection.hub().watch(key, range_end, from).ok_or_else(lost)?;
+        let hub = connection.hub();
+        let mut subscription = hub.watch(key, range_end, from).ok_or_else(lost)?;
         match timeout(self.patience, subscription.next()).await {
             Ok(Some(Report::Created)) => Ok(subscription),
             Ok(Some(Report::Compacted)) => Err(Broken::Compacted),
-            Ok(Some(Report::Refused(reason))) => Err(refused(reason).into()),
+            Ok(Some(Report::Refused(reason))) => {
+                // The stream keeps the login that it began with.
+                if reason.contains("auth token") {
+                    hub.end();
+                }
+                Err(refused(reason).into())
+            }
             Ok(Some(Report::Events(_))) => Err(Error::new(ErrorKind::Corrupt, "a watch began with an event").into()),
             Ok(None) => Err(lost().into()),
             Err(_) => Err(Error::unavailable("etcd did not set up a watch in time").into()),

@@ -133,7 +133,7 @@ impl Hub {
     }
 
     /// Ends the stream, and every watch on it with a word.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.shared.end();
         self.task.abort();
     }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use tenure::Election;
+use tenure::{Backend, Election};
 use testbed::certificates::Authority;
 use testbed::etcd::Etcd;
 
+use crate::rules::Contender;
 use crate::scene::{Test, backend, campaign, eventually, leads, run};
 
 pub(crate) const TESTS: &[Test] = &[
@@ -66,18 +67,19 @@ fn the_token_is_the_create_revision_of_the_key() {
     });
 }
 
-/// SEEDS 58: compare by revision.
+/// SEEDS 58: compare by revision: whoever gives up late leaves alone what another has written since.
 fn compared_by_revision() {
     let etcd = Etcd::start().expect("etcd starts");
     run(async {
-        let first = campaign(&etcd.url(), "nightly", "first", LEASE);
-        leads(&first).await;
+        let one = Contender::new(&etcd.url());
+        let bid = one.bid("nightly", 1);
+        one.wins(&bid).await;
         // Somebody else takes the key over, under a lease of its own.
         let key = etcd.ctl(&["get", "--prefix", "--keys-only", "nightly/"]).expect("etcdctl works");
         let granted = etcd.ctl(&["lease", "grant", "30"]).expect("etcdctl works");
         let lease = granted.split_whitespace().nth(1).expect("it is named");
         etcd.ctl(&["put", key.trim(), "another", &format!("--lease={lease}")]).expect("etcdctl works");
-        first.stop().await.expect("it ends");
+        one.backend.withdraw(&bid).await.expect("etcd answers");
         let left = etcd.ctl(&["get", "--prefix", "nightly/", "--print-value-only"]).expect("etcdctl works");
         assert_eq!(left, "another", "what another wrote was removed");
     });

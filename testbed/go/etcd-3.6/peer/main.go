@@ -4,12 +4,12 @@
 //
 // It writes a line for what it comes to believe, and takes a line for what it is to do:
 //
-//	> elected REVISION            campaigning succeeded
+//	> elected REVISION NOW        campaigning succeeded; NOW is the boot clock, in ns
+//	> resigns NOW, resigned NOW   it gives the office up
 //	> lost                        the session ended
-//	> resigned                    it gave the office up
-//	< campaign | resign | leader
+//	< campaign | resign | probe
 //
-// "leader" answers with who leads: "> leader VALUE" or "> nobody".
+// "probe" answers with how long a commit and its push take: "> pushed NS" is from before a deletion is sent to its event.
 package main
 
 import (
@@ -23,6 +23,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -47,22 +48,38 @@ func main() {
 		switch input.Text() {
 		case "campaign":
 			fail(election.Campaign(context.Background(), value))
-			fmt.Println("elected", election.Rev())
+			fmt.Println("elected", election.Rev(), now())
 		case "resign":
+			fmt.Println("resigns", now())
 			fail(election.Resign(context.Background()))
-			fmt.Println("resigned")
-		case "leader":
-			leader, err := election.Leader(context.Background())
-			if err == concurrency.ErrElectionNoLeader {
-				fmt.Println("nobody")
-				break
-			}
-			fail(err)
-			fmt.Println("leader", string(leader.Kvs[0].Value))
+			fmt.Println("resigned", now())
+		case "probe":
+			fmt.Println("pushed", probe(client))
 		default:
 			fail(fmt.Errorf("unknown command %q", input.Text()))
 		}
 	}
+}
+
+func probe(client *clientv3.Client) int64 {
+	const key = "probe/key"
+	put, err := client.Put(context.Background(), key, "")
+	fail(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	events := client.Watch(ctx, key, clientv3.WithRev(put.Header.Revision+1), clientv3.WithCreatedNotify())
+	<-events
+	start := now()
+	_, err = client.Delete(context.Background(), key)
+	fail(err)
+	<-events
+	return now() - start
+}
+
+func now() int64 {
+	var spec unix.Timespec
+	fail(unix.ClockGettime(unix.CLOCK_BOOTTIME, &spec))
+	return spec.Nano()
 }
 
 func fail(err error) {

@@ -1,0 +1,31 @@
+//! Three candidates on etcd: one leads, resigns, and the next in the queue leads.
+//!
+//! `cargo xtask servers up etcd` starts an etcd and prints its address;
+//! `cargo run --example etcd -- etcd://127.0.0.1:PORT/example` runs this on it. While it runs, `etcdctl elect example/nightly me` joins in.
+
+use std::time::Duration;
+
+use tenure::{Election, Error};
+use tenure_etcd::EtcdBackend;
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let url = std::env::args().nth(1).unwrap_or_else(|| "etcd://localhost/example".to_owned());
+    let mut campaigns = Vec::new();
+    for name in ["ada", "bob", "eve"] {
+        // A backend of its own for each, as three processes would have it.
+        let election = Election::new(EtcdBackend::new(&url)?, "nightly")?;
+        let candidate = election.candidate(name).lease(Duration::from_secs(5)).advertise(format!("{name}.example:80"));
+        campaigns.push((name, candidate.build()?.start()?));
+    }
+    let observer = Election::new(EtcdBackend::new(&url)?, "nightly")?;
+    for (name, campaign) in campaigns {
+        let leadership = campaign.wait_for_leadership().await?;
+        println!("{name} leads with token {:?}", leadership.token().map(|token| token.get()));
+        if let Some(incumbent) = observer.incumbent().await? {
+            println!("  everybody sees {} at {}", incumbent.name(), incumbent.address().unwrap_or("no address"));
+        }
+        campaign.stop().await?; // work stops, then the office is given up
+    }
+    Ok(())
+}
