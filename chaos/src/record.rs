@@ -115,6 +115,12 @@ impl Record {
         touching.into_iter().any(|strike| strike.from <= at && at <= strike.to.after(self.lease))
     }
 
+    /// Whether the store may show a record of before at this instant, because it forgot what it had acknowledged.
+    pub(crate) fn may_forget(&self, at: Moment) -> bool {
+        let mut forgetting = self.strikes.iter().filter(|strike| strike.breaks == Breaks::Acknowledged);
+        forgetting.any(|strike| strike.from <= at && at <= strike.to.after(self.lease))
+    }
+
     /// For how long candidates were frozen while they believed, and another came to lead: what makes a resource without a fence lose updates.
     pub(crate) fn overtaken_freezes(&self) -> usize {
         let beliefs = self.beliefs();

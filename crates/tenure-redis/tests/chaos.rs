@@ -39,6 +39,7 @@ const OVERWRITTEN: &str = "key overwritten";
 const REVOKED: &str = "rights revoked";
 const FAILOVER: &str = "failover by the sentinels";
 const MASTER_LOST: &str = "master killed";
+const MASTER_FROZEN: &str = "master frozen";
 
 fn fault(name: &'static str, breaks: Breaks, from: u64, to: u64) -> Fault {
     Fault { name, breaks, lasts: Duration::from_millis(from)..Duration::from_millis(to) }
@@ -168,7 +169,7 @@ impl Subject for Watched {
     fn start(&self) -> Result<Box<dyn Servers>, Failure> {
         let rights = format!("{CANDIDATE} {OPERATOR} +role");
         let settings = Redis::with().append_only(Fsync::Always).user(USER, PASSWORD, &rights);
-        Ok(Box::new(Group { group: Sentinels::with(2, settings)?, killed: 0 }))
+        Ok(Box::new(Group { group: Sentinels::with(2, settings)?, struck: 0 }))
     }
 
     fn backend(&self, place: &str) -> Result<Arc<dyn Backend>, Error> {
@@ -182,7 +183,8 @@ impl Subject for Watched {
 
 struct Group {
     group: Sentinels,
-    killed: usize,
+    /// The master that was struck.
+    struck: usize,
 }
 
 impl Group {
@@ -209,8 +211,9 @@ impl Servers for Group {
 
     fn faults(&self) -> Vec<Fault> {
         vec![
-            fault(FAILOVER, Breaks::Record, 100, 500),
-            fault(MASTER_LOST, Breaks::Record, 3000, 5000),
+            fault(FAILOVER, Breaks::Acknowledged, 100, 500),
+            fault(MASTER_LOST, Breaks::Acknowledged, 3000, 5000),
+            fault(MASTER_FROZEN, Breaks::Acknowledged, 3000, 5000),
             fault(DELETED, Breaks::Record, 1, 10),
         ]
     }
@@ -219,20 +222,28 @@ impl Servers for Group {
         match fault {
             FAILOVER => self.group.failover().map(drop),
             DELETED => remove(&self.group.servers[self.group.master()?], &seat()),
+            MASTER_FROZEN => {
+                self.struck = self.group.master()?;
+                self.group.servers[self.struck].freeze()
+            }
             _ => {
-                self.killed = self.group.master()?;
-                self.group.servers[self.killed].kill();
+                self.struck = self.group.master()?;
+                self.group.servers[self.struck].kill();
                 Ok(())
             }
         }
     }
 
     fn heal(&mut self, fault: &str) -> Result<(), Failure> {
-        if fault == MASTER_LOST {
-            self.group.await_another(self.killed)?;
-            self.group.servers[self.killed].restart()?;
+        match fault {
+            // It goes on as the master that it was, beside the new one.
+            MASTER_FROZEN => self.group.servers[self.struck].thaw(),
+            MASTER_LOST => {
+                self.group.await_another(self.struck)?;
+                self.group.servers[self.struck].restart()
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Until then there may be two masters.
