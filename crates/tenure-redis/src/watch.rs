@@ -175,7 +175,9 @@ impl Watching {
     }
 
     fn vacant(&mut self) -> Option<Hint> {
-        (self.look_at, self.lease) = (None, None);
+        // A record that goes may have moved to another server of a cluster, and what becomes of it there is not told here: one look finds it.
+        self.look_at = (self.told != Told::Vacant).then(|| Instant::now() + FIRST_LOOK);
+        self.lease = None;
         self.tell(Told::Vacant, Hint::Vacant)
     }
 

@@ -18,6 +18,7 @@ pub(crate) fn tests(trials: Trials) -> Trials {
         .needing(missing(), "a_silent_server_keeps_no_renewal_elsewhere", a_silent_server_keeps_no_renewal_elsewhere)
         .needing(missing(), "a_server_that_became_a_replica_is_left", a_server_that_became_a_replica_is_left)
         .needing(missing(), "a_slot_that_moves_is_followed", a_slot_that_moves_is_followed)
+        .needing(missing(), "a_holder_that_moved_away_is_missed", a_holder_that_moved_away_is_missed)
 }
 
 const SHORT: Duration = Duration::from_secs(3);
@@ -188,5 +189,37 @@ fn a_slot_that_moves_is_followed() {
         assert!(matches!(standing, Ok(Standing::Elected(_))), "{standing:?}");
         assert!(has(&cluster.nodes[to]), "it is on the other server now");
         assert!(backend.inspect(&seat()).await.unwrap().is_of(bid.tenure()));
+    });
+}
+
+/// A record that moves to another server is a removal for whoever watches where it was. Its end is told elsewhere, and yet it is noticed.
+fn a_holder_that_moved_away_is_missed() {
+    let cluster = Cluster::start().unwrap();
+    let url = format!("redis+cluster://{}", cluster.nodes[0].address());
+    block_on(async {
+        let (holder, follower) = (plain(&url), plain(&url));
+        wins(&holder, &bid(&holder, Duration::from_secs(10))).await;
+        let candidate = Election::new(follower, "office").unwrap().candidate("two").build().unwrap();
+        let campaign = candidate.start().unwrap();
+        let place = |node: &Redis| matches!(node.ask(&["PUBSUB", "NUMSUB", "tenure:office:told"]), Ok(Reply::Many(said)) if said[1] == Reply::Number(1));
+        eventually(Duration::from_secs(5), "the follower watches", || cluster.nodes.iter().any(place)).unwrap();
+
+        let from = cluster.nodes.iter().position(place).expect("somebody is listened to");
+        let to = (from + 1) % cluster.nodes.len();
+        let Ok(Reply::Number(slot)) = cluster.nodes[0].ask(&["CLUSTER", "KEYSLOT", "tenure:office"]) else { panic!() };
+        let slot = slot.to_string();
+        let ids: Vec<_> = cluster.nodes.iter().map(|node| node.ask(&["CLUSTER", "MYID"]).unwrap()).collect();
+        let id = |node: usize| ids[node].text().unwrap();
+        cluster.nodes[to].ask(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", id(from)]).unwrap();
+        cluster.nodes[from].ask(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", id(to)]).unwrap();
+        let port = cluster.nodes[to].address().port().to_string();
+        let keys = ["tenure:office", "{tenure:office}:token"];
+        cluster.nodes[from].ask(&["MIGRATE", "127.0.0.1", &port, "", "0", "5000", "KEYS", keys[0], keys[1]]).unwrap();
+        for node in [to, from, (to + 1) % cluster.nodes.len()] {
+            cluster.nodes[node].ask(&["CLUSTER", "SETSLOT", &slot, "NODE", id(to)]).unwrap();
+        }
+        // Nobody renews it. By itself the follower looks after ten leases, which is later.
+        let leads = tokio::time::timeout(Duration::from_secs(60), campaign.wait_for_leadership()).await;
+        leads.expect("its time is over").unwrap();
     });
 }
