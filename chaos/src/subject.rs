@@ -101,4 +101,7 @@ pub enum Breaks {
     Nothing,
     /// The record may go, or be another: two may believe until the belief of the first is over (SAFETY 14).
     Record,
+    /// That, and what was acknowledged may be lost, or two servers answer for a while: whoever reads the store itself may see its past. What the
+    /// library shows to observers never goes back.
+    Past,
 }

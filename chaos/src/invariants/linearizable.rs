@@ -27,7 +27,7 @@ const MOST: usize = 20_000;
 pub(super) fn check(record: &Record) -> Result<(), Broken> {
     let calls: Vec<&Call> = record.lives.iter().flat_map(|life| &life.calls).chain(&record.looks).collect();
     let calls: Vec<&Call> = calls.into_iter().filter(|call| call.outcome != Outcome::Failed).collect();
-    let touched = record.strikes.iter().filter(|strike| strike.breaks == Breaks::Record);
+    let touched = record.strikes.iter().filter(|strike| strike.breaks != Breaks::Nothing);
     let rules = Rules { lease: record.lease.as_nanos() as u64, contenders_judge: record.contenders_judge };
     let mut replay = Replay::new(rules, &calls);
     let mut events: Vec<(Moment, u8, Event)> = Vec::new();

@@ -1,4 +1,5 @@
-//! I10: observers never see a token go back: neither one who reads the store, nor one process through its observation.
+//! I10: observers never see a token go back: neither one who reads the store, nor one process through its observation. Where a fault lets a store
+//! answer from its past, the observation alone is held to it.
 
 use super::Broken;
 use crate::call::{Look, Outcome};
@@ -6,7 +7,9 @@ use crate::record::Record;
 
 pub(super) fn check(record: &Record) -> Result<(), Broken> {
     let read = record.looks.iter().filter_map(|call| match &call.outcome {
-        Outcome::Saw(Look::Held { token: Some(token), .. }) => Some((call.end?, *token)),
+        Outcome::Saw(Look::Held { token: Some(token), .. }) => {
+            Some((call.end?, *token)).filter(|(at, _)| !record.may_be_past(*at))
+        }
         _ => None,
     });
     rising("who looks on", read)?;
@@ -31,7 +34,8 @@ fn rising(who: &str, tokens: impl Iterator<Item = (tenure::Moment, u64)>) -> Res
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::invariants::tests::{id, record};
+    use crate::invariants::tests::{id, record, strike};
+    use crate::subject::Breaks;
 
     #[test]
     fn a_token_that_is_seen_to_go_back_is_found() {
@@ -46,5 +50,10 @@ mod tests {
         };
         assert!(check(&record(&[], &looks(5, 5))).is_ok());
         assert!(check(&record(&[], &looks(6, 5))).is_err());
+        let mut failover = record(&[], &looks(6, 5));
+        failover.strikes.push(strike("failover", None, 1, 3, Breaks::Past));
+        assert!(check(&failover).is_ok(), "the store answered from its past");
+        failover.lives = record(&[(0, &shows(6, 5))], "").lives;
+        assert!(check(&failover).is_err(), "what the library shows never goes back");
     }
 }
