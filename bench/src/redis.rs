@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tenure::{Candidate, Election, Error, Tenure};
 use tenure_redis::RedisBackend;
+use testbed::Proxy;
 use testbed::redis::{Redis, Reply};
 use tokio::runtime::{Builder, Runtime};
 
@@ -18,12 +19,39 @@ const KEY: &str = "tenure:handover";
 /// Of those who die.
 const LEASE: Duration = Duration::from_secs(2);
 
+/// What a network takes, one way.
+const DELAY: Duration = Duration::from_millis(2);
+
 pub(crate) fn run(rounds: usize) -> Result<(), Failure> {
     let redis = Redis::start()?;
-    let mut ping = Ping::connect(redis.address())?;
     let runtime = runtime()?;
-    resignations(&redis, &mut ping, &runtime, rounds)?;
-    crashes(&redis, &mut ping, &runtime, (rounds / 10).max(3))
+    let near = Way::to(&redis, redis.address());
+    println!(
+        "From a leader's resign() to the next candidate's campaign() returning, each with a connection of its own\n"
+    );
+    println!("  on this host, where waking threads is most of it:\n");
+    resignations(&near, &runtime, rounds)?;
+    let proxy = Proxy::to(redis.address())?;
+    proxy.delay(DELAY);
+    println!("  over a proxy that takes {DELAY:?} each way:\n");
+    resignations(&Way::to(&redis, proxy.address()), &runtime, rounds)?;
+    crashes(&redis, &near, &runtime, (rounds / 10).max(3))
+}
+
+/// A way to the server.
+struct Way {
+    url: String,
+    address: SocketAddr,
+}
+
+impl Way {
+    fn to(redis: &Redis, address: SocketAddr) -> Self {
+        Way { url: redis.url_at(address), address }
+    }
+
+    fn election(&self) -> Result<Election, Failure> {
+        Ok(Election::new(RedisBackend::new(&self.url)?, "handover")?)
+    }
 }
 
 /// What is killed: a process that leads, and says so.
@@ -36,19 +64,20 @@ pub(crate) fn candidate(url: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn resignations(redis: &Redis, ping: &mut Ping, runtime: &Runtime, rounds: usize) -> Result<(), Failure> {
-    println!(
-        "From a leader's resign() to the next candidate's campaign() returning, each with a connection of its own\n"
-    );
-    let elections = [election(redis)?, election(redis)?];
-    let (mut trips, mut handovers) = (Vec::new(), Vec::new());
+fn resignations(way: &Way, runtime: &Runtime, rounds: usize) -> Result<(), Failure> {
+    let elections = [way.election()?, way.election()?];
+    let mut ping = Ping::connect(way.address)?;
+    let (mut trips, mut calls, mut handovers) = (Vec::new(), Vec::new(), Vec::new());
     let mut tenure: Option<Tenure> = None;
     for round in 0..WARM_UP + rounds {
         let next = elections[round % 2].candidate(["0", "1"][round % 2]).build()?;
         let waiting = std::thread::spawn(move || waits(&next));
         // It stands, watches, and stands once more.
-        std::thread::sleep(Duration::from_millis(if tenure.is_some() { 25 } else { 0 }));
+        std::thread::sleep(Duration::from_millis(if tenure.is_some() { 60 } else { 0 }));
         let trip = ping.round_trip()?;
+        let asked = Instant::now();
+        runtime.block_on(elections[round % 2].incumbent())?;
+        let call = asked.elapsed();
         let resigned = Instant::now();
         if let Some(tenure) = tenure.take() {
             runtime.block_on(tenure.resign())?;
@@ -57,28 +86,29 @@ fn resignations(redis: &Redis, ping: &mut Ping, runtime: &Runtime, rounds: usize
         tenure = Some(won);
         if round > WARM_UP {
             trips.push(micros(trip));
+            calls.push(micros(call));
             handovers.push(micros(elected.duration_since(resigned)));
         }
     }
     if let Some(tenure) = tenure {
         runtime.block_on(tenure.resign())?;
     }
-    let ratio = Distribution::of_ratios(handovers.iter().copied().zip(trips.iter().copied()));
-    let (trips, handovers) = (Distribution::new(trips, "µs"), Distribution::new(handovers, "µs"));
+    let [trips, calls, handovers] = [trips, calls, handovers].map(|samples| Distribution::new(samples, "µs"));
     println!("  PING on a plain socket           {trips}");
+    println!("  one look through the backend     {calls}");
     println!("  handover                         {handovers}");
-    println!("  ratio, round by round            {ratio}\n");
-    println!(
-        "  handover as a multiple of a round trip: at p50 {:.1} ×, at p99 {:.1} ×\n",
-        handovers.median() / trips.median(),
-        handovers.quantile(0.99) / trips.quantile(0.99)
-    );
+    for (name, one) in [("a PING", &trips), ("one look", &calls)] {
+        let (middle, tail) = (handovers.median() / one.median(), handovers.quantile(0.99) / one.quantile(0.99));
+        println!("  as a multiple of {name:<9}       at p50 {middle:.1} ×, at p99 {tail:.1} ×");
+    }
+    println!();
     Ok(())
 }
 
-fn crashes(redis: &Redis, ping: &mut Ping, runtime: &Runtime, rounds: usize) -> Result<(), Failure> {
+fn crashes(redis: &Redis, way: &Way, runtime: &Runtime, rounds: usize) -> Result<(), Failure> {
     println!("From the end of a killed leader's lease of {LEASE:?} to the next candidate's campaign() returning\n");
-    let election = election(redis)?;
+    let election = way.election()?;
+    let mut ping = Ping::connect(way.address)?;
     let (mut trips, mut takeovers) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         let mut mortal = Command::new(std::env::current_exe()?)
@@ -110,10 +140,6 @@ fn waits(candidate: &Candidate) -> Result<(Instant, Tenure), Error> {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
     let tenure = runtime.block_on(candidate.campaign())?;
     Ok((Instant::now(), tenure))
-}
-
-fn election(redis: &Redis) -> Result<Election, Failure> {
-    Ok(Election::new(RedisBackend::new(&redis.url())?, "handover")?)
 }
 
 fn runtime() -> Result<Runtime, Failure> {

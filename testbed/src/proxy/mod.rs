@@ -47,15 +47,15 @@ pub struct Proxy {
 impl Proxy {
     /// One that leads to this server, which need not be there yet.
     pub fn to(server: SocketAddr) -> Result<Self, Failure> {
-        let port = Port::free()?;
+        let (port, listener) = bound()?;
         let (faults, seen) = watch::channel(Faults::default());
         let tally = Arc::new(Tally::default());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().when("the proxy")?;
-        // Bound without a runtime, so that whoever is in one can have a proxy too.
-        let listener = std::net::TcpListener::bind(port.address()).when(port.address())?;
+        // Bound without a runtime, and what serves is made on its thread, so that whoever is in one can have a proxy too.
         listener.set_nonblocking(true).when(port.address())?;
         let (address, counted) = (port.address(), Arc::clone(&tally));
         let serve = move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be had");
             runtime.block_on(async {
                 if let Ok(listener) = TcpListener::from_std(listener) {
                     serve(listener, address, server, seen, counted).await;
@@ -127,6 +127,19 @@ impl Drop for Proxy {
         self.turn(State::Closed);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
+        }
+    }
+}
+
+/// A port that somebody who does not know the testbed took in the meantime is left to them.
+fn bound() -> Result<(Port, std::net::TcpListener), Failure> {
+    let mut tries = 5;
+    loop {
+        let port = Port::free()?;
+        match std::net::TcpListener::bind(port.address()) {
+            Ok(listener) => return Ok((port, listener)),
+            Err(_) if tries > 0 => tries -= 1,
+            Err(error) => return Err(error).when(port.address()),
         }
     }
 }
