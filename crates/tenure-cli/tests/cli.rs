@@ -270,6 +270,17 @@ fn the_command_sees_three_variables_of_ours() {
 }
 
 #[test]
+fn the_first_process_of_a_namespace_shows_the_command_no_secret() {
+    let scene = Scene::new();
+    // Where no namespace can be had, it is another's first process, and no secret of ours is in it either.
+    let script = "tr '\\0' '\\n' < /proc/1/environ || true";
+    let mut command = tenure(&["run", "x", "--", "sh", "-c", script]);
+    let said = output(command.env("TENURE_BACKEND", scene.backend()).env("TENURE_REDIS_PASSWORD", "s3cret"));
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.status.success() && !text.contains("s3cret") && !text.contains(&scene.backend()), "{text}");
+}
+
+#[test]
 fn what_was_ignored_stays_ignored_for_the_command() {
     let scene = Scene::new();
     let script =

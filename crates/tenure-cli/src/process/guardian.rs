@@ -456,7 +456,7 @@ fn ear(command: &Process) -> Option<Channel> {
     let mut ear = myself(roles::EAR);
     // Born in the group, with every signal blocked: no key is missed, and one that comes too late to join is not taken for an escape.
     ear.process_group(command.pid.as_raw_pid());
-    ear.stdin(Stdio::from(far)).stdout(Stdio::null()).stderr(Stdio::null());
+    super::without_secrets(&mut ear).stdin(Stdio::from(far)).stdout(Stdio::null()).stderr(Stdio::null());
     ear.spawn().is_ok().then_some(near)
 }
 
