@@ -6,6 +6,7 @@
 mod common;
 
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -167,7 +168,10 @@ fn a_wrong_invocation_names_its_origin_in_json_too() {
         assert_eq!(said.status.code(), Some(64));
         String::from_utf8(said.stderr).expect("UTF-8")
     };
-    let is_last = |text: &str| text.lines().last().is_some_and(|line| line.contains(r#""origin":"usage""#));
+    let is_last = |text: &str| {
+        let line = text.lines().last().unwrap_or_default();
+        line.contains(r#""origin":"usage""#) && line.contains("'soon' for '--ttl")
+    };
     assert!(is_last(&wrong(Some("--json=-"), None)) && is_last(&wrong(None, Some("1"))));
     assert!(!is_last(&wrong(None, None)) && !is_last(&wrong(None, Some(""))) && !is_last(&wrong(None, Some("off"))));
     assert!(!is_last(&wrong(Some(&to_file), Some("1"))));
@@ -764,6 +768,38 @@ fn the_containment_is_told_and_can_be_required() {
     let flags = ["--containment", "subreaper", "--require-containment", "subreaper", "--require", "fenced"];
     let mut run = Run::start(&scene, "one", &flags, &["true"]);
     run.ends_with(0, "command");
+}
+
+/// The means to start it went away while the office was waited for: that is no command that was killed.
+#[test]
+fn a_command_that_could_not_be_started_did_not_end() {
+    for level in ["pid-namespace", "cgroup", "subreaper", "process-group"] {
+        let scene = Scene::new();
+        let holder = Run::start(&scene, "holder", &[], &["sleep", "60"]);
+        holder.told("command-started");
+        let binary = scene.path("tenure");
+        // By another process: what this one has open for writing, a fork of another test may keep open, and then it is not executed.
+        let copied = Command::new("cp").arg(TENURE).arg(&binary).status().expect("cp");
+        assert!(copied.success());
+        let events = scene.path("events");
+        let mut waiting = Command::new(&binary);
+        waiting.args(["run", "--backend", &scene.backend(), "--containment", level]).env(MARK, &scene.folder);
+        waiting.arg(format!("--json={}", events.display())).args(["office", "--", "true"]).stderr(Stdio::null());
+        let mut waiting = waiting.spawn().expect("it starts");
+        let told = || fs::read_to_string(&events).unwrap_or_default();
+        eventually("it waits, or is refused", LONG, || {
+            (told().contains("waiting") || told().contains("exit")).then_some(())
+        });
+        if told().contains("cannot be had") {
+            waiting.wait().expect("it ends");
+            continue;
+        }
+        fs::set_permissions(&binary, PermissionsExt::from_mode(0o600)).expect("it is ours");
+        holder.signal(Signal::TERM);
+        let status = eventually("its end", LONG, || waiting.try_wait().expect("it can be waited for"));
+        assert_eq!(status.code(), Some(126), "{level}: {}", told());
+        assert!(told().contains("true cannot be run") && !told().contains("command-ended"), "{level}: {}", told());
+    }
 }
 
 #[test]

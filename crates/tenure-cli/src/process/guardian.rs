@@ -223,8 +223,10 @@ impl<'a> Guardian<'a> {
             match init.hear()? {
                 Word::Said(Message::Exited { status }, _) => self.command_ended(status)?,
                 Word::Said(message @ Message::Suspended { .. }, _) => self.report(&message, &[]),
-                Word::Said(Message::Failed { because, .. }, _) => {
-                    eprintln!("tenure: the first process of the namespace failed: {because}");
+                // It could not even make the shim. Whatever happens to it later ends the namespace, and is noticed by that.
+                Word::Said(message @ Message::Failed { .. }, _) if self.tree.command.is_none() => {
+                    self.stage = Stage::Ending;
+                    self.report(&message, &[]);
                 }
                 Word::Said(..) => {}
                 Word::Nothing => break,
