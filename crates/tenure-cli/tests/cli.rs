@@ -835,7 +835,8 @@ fn the_demo_plays_its_script_without_a_terminal() {
     assert_eq!(text.matches(" leads with token ").count(), 4, "{text}");
     assert!(text.contains("is killed (SIGKILL)") && text.contains("is frozen (SIGSTOP)"), "{text}");
     assert!(text.contains("finds that it does not lead any more"), "{text}");
-    assert!(scene.marked().is_empty(), "nothing is left running");
+    // The guardians of those that were ended may take a moment to go.
+    eventually("nothing is left running", LONG, || scene.marked().is_empty().then_some(()));
 }
 
 /// A copy of tenure that every user can execute, run as one who has no rights.

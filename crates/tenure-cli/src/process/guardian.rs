@@ -195,11 +195,13 @@ impl<'a> Guardian<'a> {
                         self.ear = if self.wants_ear { ear(&command) } else { None };
                         self.tree.command = Some(command);
                     }
+                    self.let_reap();
                 }
                 Word::Said(message @ (Message::Failed { .. } | Message::TooLate), _) => {
                     self.shim = None;
                     self.stage = Stage::Ending;
                     self.report(&message, &[]);
+                    self.let_reap();
                 }
                 Word::Said(..) => {}
                 Word::Nothing => break,
@@ -211,6 +213,8 @@ impl<'a> Guardian<'a> {
                         known.extend(self.tree.init.as_ref().map(|init| init.pidfd.as_fd()));
                         let init = self.tree.init.as_ref().map_or(0, |init| init.pid.as_raw_pid());
                         self.report(&Message::Started { pid: command.pid.as_raw_pid(), init }, &known);
+                    } else {
+                        self.let_reap();
                     }
                 }
             }
@@ -365,6 +369,13 @@ impl<'a> Guardian<'a> {
         match reach {
             Reach::Command => self.tree.signal_command(signal),
             Reach::Group => self.tree.signal_group(signal),
+        }
+    }
+
+    /// The first process of the namespace may wait for the command from now on: up to here that would have taken its number from us.
+    fn let_reap(&self) {
+        if let Some(init) = &self.init {
+            let _ = init.send(&Message::Here, &[]);
         }
     }
 
