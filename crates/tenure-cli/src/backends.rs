@@ -225,6 +225,12 @@ fn redis(url: &BackendUrl) -> Result<Opened, Exit> {
     } else if set("TENURE_REDIS_PASSWORD").is_some() {
         builder = builder.password(Secret::environment("TENURE_REDIS_PASSWORD"));
     }
+    if let Some(seen) = builder.password_variables().find(|variable| !variable.starts_with("TENURE_")) {
+        return Err(Exit::usage(format!(
+            "every command would see the password in the environment variable {seen}; give the variable a name that begins with TENURE_, \
+             which no command sees, or name a file by password-file="
+        )));
+    }
     let backend = builder.build()?;
     let examined = backend.clone();
     let examine: Examine = Arc::new(move || {
@@ -246,6 +252,17 @@ mod tests {
         let exit = open(&BackendUrl::new(url)).expect_err("it is refused");
         assert_eq!(exit.status, 64, "{exit}");
         exit.sentence
+    }
+
+    #[cfg(feature = "redis")]
+    #[test]
+    fn no_command_sees_a_password() {
+        for parameter in ["password-env", "sentinel-password-env"] {
+            let seen = refused(&format!("redis+sentinel://localhost/main?{parameter}=REDIS_PASSWORD"));
+            assert!(seen.contains("REDIS_PASSWORD") && seen.contains("begins with TENURE_"), "{seen}");
+        }
+        let unseen = BackendUrl::new("redis://localhost?password-env=TENURE_OTHER_PASSWORD");
+        assert!(open(&unseen).is_ok());
     }
 
     #[test]

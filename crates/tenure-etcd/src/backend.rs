@@ -267,14 +267,15 @@ impl Store {
     async fn renew(&self, bid: &Bid, version: &Version, attempt: Attempt) -> Result<Renewal, Error> {
         let queue = self.queue_for(bid);
         let read = queue.first().await?;
-        let Some(place) = read.found.filter(|place| place.is_of(bid.tenure()) && place.has_version(version)) else {
-            return Ok(Renewal::Mismatch(queue.first().await.map(|read| queue::sight(read.found.as_ref()))?));
+        let ours = |place: &&Place| place.is_of(bid.tenure()) && place.has_version(version);
+        let Some(place) = read.found.as_ref().filter(ours) else {
+            return Ok(Renewal::Mismatch(queue::sight(read.found.as_ref())));
         };
         let lease = place.kv.lease;
         match self.heartbeat(sessions::id_of(lease), attempt).await? {
             Beat::Extended { ttl } => {
                 let cover = Cover::Shared { session: sessions::id_of(lease), from: attempt.sent, ttl };
-                Ok(Renewal::Extended(grant(bid.tenure(), &place, read.header, cover)))
+                Ok(Renewal::Extended(grant(bid.tenure(), place, read.header, cover)))
             }
             Beat::Lost => Ok(Renewal::Mismatch(queue.first().await.map(|read| queue::sight(read.found.as_ref()))?)),
         }

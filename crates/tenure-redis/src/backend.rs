@@ -242,6 +242,20 @@ impl RedisBackend {
         Ok(renewed(bid, self.call(&self.keys(bid.seat()), &[renew], bid.call_timeout()).await?))
     }
 
+    /// Renews what is on the server at this address, once there is a connection to it.
+    async fn extend_there(&self, address: &Address, due: &[&Due]) -> Vec<Option<Result<Renewal, Error>>> {
+        let bound = due.iter().map(|one| one.bid.call_timeout()).min().unwrap_or_default();
+        let link = bounded(bound, self.0.servers.link_to(address)).await.unwrap_or_else(|| Err(self.silent()));
+        match link {
+            Ok(link) => self.extend_together(&link, due).await,
+            Err(error) => {
+                self.0.servers.forget_where();
+                let same = |_: &&Due| Error::new(error.kind(), error.to_string()).transient(error.is_transient());
+                due.iter().map(|one| Some(Err(same(one)))).collect()
+            }
+        }
+    }
+
     /// Renews what is on one server in one go.
     async fn extend_together(&self, link: &Link, due: &[&Due]) -> Vec<Option<Result<Renewal, Error>>> {
         let bound = due.iter().map(|one| one.bid.call_timeout()).min().unwrap_or_default();
@@ -268,20 +282,24 @@ impl RedisBackend {
 
     async fn extend_all(&self, due: &[Due]) -> Vec<Result<Renewal, Error>> {
         let mut answers: Vec<Option<Result<Renewal, Error>>> = due.iter().map(|_| None).collect();
-        let mut together: HashMap<Address, (Arc<Link>, Vec<usize>)> = HashMap::new();
+        let mut together: HashMap<Address, Vec<usize>> = HashMap::new();
+        let mut nobody_answers = false;
         for (index, one) in due.iter().enumerate() {
-            let link = bounded(one.bid.call_timeout(), self.0.servers.link(self.keys(one.bid.seat()).slot())).await;
-            match link.unwrap_or_else(|| Err(self.silent())) {
-                Ok(link) => {
-                    let batch = together.entry(link.address().clone()).or_insert_with(|| (link, Vec::new()));
-                    batch.1.push(index);
-                }
+            let slot = self.keys(one.bid.seat()).slot();
+            let home = match nobody_answers {
+                true => None,
+                false => bounded(one.bid.call_timeout(), self.0.servers.address(slot)).await,
+            };
+            nobody_answers = home.is_none();
+            match home.unwrap_or_else(|| Err(self.silent())) {
+                Ok(address) => together.entry(address).or_default().push(index),
                 Err(error) => answers[index] = Some(Err(error)),
             }
         }
-        let batches = together.into_values().map(|(link, indices)| async move {
+        // A server that does not answer keeps nobody waiting but its own.
+        let batches = together.into_iter().map(|(address, indices)| async move {
             let batch: Vec<_> = indices.iter().map(|index| &due[*index]).collect();
-            let answers = self.extend_together(&link, &batch).await;
+            let answers = self.extend_there(&address, &batch).await;
             indices.into_iter().zip(answers).collect::<Vec<_>>()
         });
         for (index, answer) in join_all(batches).await.into_iter().flatten() {

@@ -7,14 +7,20 @@ use crate::url::Address;
 
 /// An error in place of an answer to something that was sent.
 ///
-/// Where the server answered with an error it has written no record: every script writes that last.
+/// Where the server answered with an error it has written no record: every script writes that last. What no server of this kind says may come from
+/// something in between, which need not know what became of the call.
 pub(crate) fn answer(error: &RedisError, address: &Address) -> Error {
     match error.code() {
         Some(code) => {
             let words = words(error);
             match in_script(&words) {
-                Some((command, code, words)) => refusal(code, &format!("{command}: {words}"), address),
-                None => refusal(code, &words, address),
+                Some((command, code, words)) => {
+                    let words = format!("{command}: {words}");
+                    refusal(code, &words, address).unwrap_or_else(|| refused(code, &words, address))
+                }
+                None => {
+                    refusal(code, &words, address).unwrap_or_else(|| refused(code, &words, address).indeterminate())
+                }
             }
         }
         None => Error::unknown_outcome(format!("the connection to {address} broke before the answer came"))
@@ -25,11 +31,14 @@ pub(crate) fn answer(error: &RedisError, address: &Address) -> Error {
 /// An error while a connection was set up: nothing was asked yet.
 pub(crate) fn greeting(error: &RedisError, address: &Address) -> Error {
     match (error.code(), error.kind()) {
-        (Some(code), _) => refusal(code, &words(error), address),
-        (None, Theirs::AuthenticationFailed) => wrong_password(&words(error), address),
-        (None, Theirs::RESP3NotSupported) => {
-            denied(format!("{address} is older than Redis 6 and cannot push; use a newer one"))
+        // Servers say it in more than one way, and some say the password with it.
+        (Some("ERR"), _) if words(error).starts_with("unknown command") => too_old(address),
+        (Some(code), _) => {
+            let words = words(error);
+            refusal(code, &words, address).unwrap_or_else(|| refused(code, &words, address))
         }
+        (None, Theirs::AuthenticationFailed) => wrong_password(&words(error), address),
+        (None, Theirs::RESP3NotSupported) => too_old(address),
         (None, Theirs::Parse) => denied(format!(
             "{address} does not speak the protocol of Redis; is it another server, or does it want rediss://?"
         )),
@@ -38,9 +47,9 @@ pub(crate) fn greeting(error: &RedisError, address: &Address) -> Error {
     }
 }
 
-/// What the server says instead of an answer.
-pub(crate) fn refusal(code: &str, words: &str, address: &Address) -> Error {
-    match code {
+/// What the server says instead of an answer, if it is known what that means.
+fn refusal(code: &str, words: &str, address: &Address) -> Option<Error> {
+    Some(match code {
         "WRONGPASS" => wrong_password(words, address),
         "NOAUTH" => {
             denied(format!("{address} wants a password; give a user and a password, by a file or the environment"))
@@ -70,8 +79,19 @@ pub(crate) fn refusal(code: &str, words: &str, address: &Address) -> Error {
         "LOADING" | "BUSY" | "CLUSTERDOWN" | "TRYAGAIN" | "MASTERDOWN" => {
             Error::unavailable(format!("{address} cannot answer at the moment: {code} {words}"))
         }
-        _ => denied(format!("{address} refused: {code} {words}")),
-    }
+        "ERR" if words.starts_with("max number of clients") => {
+            Error::unavailable(format!("{address} has as many clients as it takes; raise maxclients there"))
+        }
+        _ => return None,
+    })
+}
+
+fn refused(code: &str, words: &str, address: &Address) -> Error {
+    denied(format!("{address} refused: {code} {words}"))
+}
+
+fn too_old(address: &Address) -> Error {
+    denied(format!("{address} knows no HELLO: it is older than Redis 6 or hides it, and cannot push; use a newer one"))
 }
 
 /// Whether the server does not know the script, and has not run it.
@@ -98,8 +118,13 @@ fn denied(message: String) -> Error {
     Error::new(ErrorKind::Denied, message)
 }
 
+/// What the server said, but for what it repeats of what it was sent: that may be a password.
 fn words(error: &RedisError) -> String {
-    error.detail().map_or_else(|| error.to_string(), str::to_owned)
+    let said = error.detail().map_or_else(|| error.to_string(), str::to_owned);
+    match said.split_once(", with args beginning with") {
+        Some((said, _)) => said.to_owned(),
+        None => said,
+    }
 }
 
 #[cfg(test)]

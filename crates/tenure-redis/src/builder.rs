@@ -136,6 +136,11 @@ impl RedisBuilder {
         self
     }
 
+    /// The environment variables that passwords are read from: whoever starts other programs keeps them from those.
+    pub fn password_variables(&self) -> impl Iterator<Item = &str> {
+        [&self.credentials, &self.sentinels].into_iter().filter_map(|who| who.password.as_ref()?.variable())
+    }
+
     /// Lets the password go to another host unencrypted, **where everybody on the way can read it**; `plaintext=allow`. Refused unless set.
     #[must_use]
     pub fn allow_plaintext_password(mut self) -> Self {

@@ -33,6 +33,14 @@ impl Secret {
         Secret(Source::Environment(variable.into()))
     }
 
+    /// The environment variable that it is read from, if it is.
+    pub(crate) fn variable(&self) -> Option<&str> {
+        match &self.0 {
+            Source::Environment(variable) => Some(variable),
+            Source::Text(_) | Source::File(_) => None,
+        }
+    }
+
     /// The password as it is now.
     pub(crate) fn reveal(&self) -> Result<String, Error> {
         let missing = |message: String| Error::new(ErrorKind::InvalidConfig, message).transient(true);

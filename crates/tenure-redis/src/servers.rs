@@ -1,8 +1,12 @@
 //! Which server an election is on, and the connections to all of them.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use redis::{RedisError, ServerErrorKind, Value};
 use tenure::{Error, ErrorKind, Promise};
 use tokio::sync::Mutex as AsyncMutex;
@@ -152,7 +156,8 @@ impl Servers {
         }
     }
 
-    async fn address(&self, slot: u16) -> Result<Address, Error> {
+    /// Where a slot is.
+    pub(crate) async fn address(&self, slot: u16) -> Result<Address, Error> {
         match &self.topology {
             Topology::One(address) => Ok(address.clone()),
             Topology::Sentinel { sentinels, primary } => {
@@ -180,51 +185,41 @@ impl Servers {
     async fn ask_sentinels(&self, sentinels: &[Address], primary: &str) -> Result<Address, Error> {
         let mut question = redis::cmd("SENTINEL");
         question.arg("GET-MASTER-ADDR-BY-NAME").arg(primary);
-        let mut last = Error::unavailable("no sentinel is named");
-        for sentinel in sentinels {
-            let answer = match Link::open(&self.sentinels, sentinel).await {
-                Ok(link) => link.ask(&question).await.map_err(|error| blame::answer(&error, sentinel)),
-                Err(error) => Err(error),
-            };
-            match answer.map(|answer| texts(&answer)) {
-                Ok(answer) => match answer.as_slice() {
-                    [host, port] => {
-                        let port = port.parse().map_err(|_| Error::unavailable(format!("{sentinel} names no port")))?;
-                        return Ok(Address { host: host.clone(), port });
-                    }
-                    _ => {
-                        let message = format!("{sentinel} knows no primary {primary}; see SENTINEL MASTERS there");
-                        last = Error::new(ErrorKind::Denied, message);
-                    }
-                },
-                Err(error) => last = error,
+        let question = &question;
+        first_answer(sentinels.to_vec(), |sentinel| async move {
+            let link = Link::open(&self.sentinels, &sentinel).await?;
+            let answer = link.ask(question).await.map_err(|error| blame::answer(&error, &sentinel))?;
+            match texts(&answer).as_slice() {
+                [host, port] => {
+                    let port = port.parse().map_err(|_| Error::unavailable(format!("{sentinel} names no port")))?;
+                    Ok(Address { host: host.clone(), port })
+                }
+                _ => {
+                    let message = format!("{sentinel} knows no primary {primary}; see SENTINEL MASTERS there");
+                    Err(Error::new(ErrorKind::Denied, message))
+                }
             }
-        }
-        Err(last)
+        })
+        .await
     }
 
     async fn ask_cluster(&self, seeds: &[Address]) -> Result<Vec<(u16, u16, Address)>, Error> {
         let mut question = redis::cmd("CLUSTER");
         question.arg("SLOTS");
-        let known: Vec<_> = lock(&self.links).keys().cloned().collect();
-        let mut last = Error::unavailable("no server of the cluster is named");
-        for server in seeds.iter().chain(known.iter().filter(|known| !seeds.contains(known))) {
-            let answer = match self.link_for_questions(server).await {
-                Ok(link) => link.ask(&question).await.map_err(|error| blame::answer(&error, server)),
-                Err(error) => Err(error),
-            };
-            match answer {
-                Ok(answer) => {
-                    let ranges = slots(&answer, server);
-                    if !ranges.is_empty() {
-                        return Ok(ranges);
-                    }
-                    last = Error::unavailable(format!("{server} says that the cluster has no slots yet"));
+        let question = &question;
+        let mut all = seeds.to_vec();
+        all.extend(lock(&self.links).keys().filter(|known| !seeds.contains(known)).cloned());
+        first_answer(all, |server| async move {
+            let link = self.link_for_questions(&server).await?;
+            let answer = link.ask(question).await.map_err(|error| blame::answer(&error, &server))?;
+            match slots(&answer, &server) {
+                ranges if ranges.is_empty() => {
+                    Err(Error::unavailable(format!("{server} says that the cluster has no slots yet")))
                 }
-                Err(error) => last = error,
+                ranges => Ok(ranges),
             }
-        }
-        Err(last)
+        })
+        .await
     }
 
     /// A server that may be a replica: any of them knows the map.
@@ -234,6 +229,28 @@ impl Servers {
             link.admit(&self.topology, self.eviction, None)?;
         }
         Ok(Arc::new(link))
+    }
+}
+
+/// So long one server alone is waited for: a host that is gone says nothing, not even no.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Asks one after the other until one knows. Whoever is slow goes on being waited for, beside the next.
+async fn first_answer<T, A: Future<Output = Result<T, Error>>>(
+    servers: Vec<Address>,
+    ask: impl Fn(Address) -> A,
+) -> Result<T, Error> {
+    let mut next = servers.into_iter().map(ask);
+    let mut asked = FuturesUnordered::new();
+    let mut last = Error::unavailable("no server is named");
+    loop {
+        asked.extend(next.next());
+        match tokio::time::timeout(PATIENCE, asked.next()).await {
+            Ok(Some(Ok(answer))) => return Ok(answer),
+            Ok(Some(Err(error))) => last = error,
+            Ok(None) => return Err(last),
+            Err(_) => {}
+        }
     }
 }
 

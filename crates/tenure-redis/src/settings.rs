@@ -16,6 +16,8 @@ pub(crate) struct Settings {
     pub(crate) is_clustered: bool,
     appendonly: Option<String>,
     appendfsync: Option<String>,
+    /// Whether nothing is synced while a child saves or rewrites, whatever `appendfsync` says.
+    no_appendfsync_on_rewrite: Option<String>,
     maxmemory: Option<String>,
     maxmemory_policy: Option<String>,
     replicas: Option<u64>,
@@ -52,7 +54,7 @@ impl Settings {
     pub(crate) fn questions() -> redis::Pipeline {
         let mut questions = redis::pipe();
         questions.cmd("HELLO");
-        questions.cmd("CONFIG").arg("GET").arg("append*");
+        questions.cmd("CONFIG").arg("GET").arg("*append*");
         questions.cmd("CONFIG").arg("GET").arg("maxmemory*");
         questions.cmd("INFO").arg("replication");
         questions
@@ -73,6 +75,7 @@ impl Settings {
             is_clustered: text("mode") == "cluster",
             appendonly: entry(append, "appendonly"),
             appendfsync: entry(append, "appendfsync"),
+            no_appendfsync_on_rewrite: entry(append, "no-appendfsync-on-rewrite"),
             maxmemory: entry(memory, "maxmemory"),
             maxmemory_policy: entry(memory, "maxmemory-policy"),
             replicas: replicas.and_then(|count| count.trim().parse().ok()),
@@ -147,6 +150,10 @@ impl Settings {
         } else if let Some(fsync) = self.appendfsync.as_deref().filter(|value| *value != "always") {
             reasons
                 .push(format!("a crash can lose what was acknowledged (appendfsync {fsync}); set appendfsync always"));
+        } else if self.no_appendfsync_on_rewrite.as_deref().is_some_and(|value| value != "no") {
+            reasons.push(
+                "a crash while it saves can lose what was acknowledged; set no-appendfsync-on-rewrite no".to_owned(),
+            );
         }
         if let Some(policy) = self.evicts() {
             reasons
@@ -157,6 +164,7 @@ impl Settings {
         }
         let visible = self.appendonly.is_some()
             && self.appendfsync.is_some()
+            && self.no_appendfsync_on_rewrite.is_some()
             && self.maxmemory_policy.is_some()
             && self.replicas.is_some();
         match visible {
@@ -209,6 +217,7 @@ mod tests {
             software: "Redis 7.0.15".into(),
             appendonly: shown("yes"),
             appendfsync: shown("always"),
+            no_appendfsync_on_rewrite: shown("no"),
             maxmemory: shown("0"),
             maxmemory_policy: shown("allkeys-lru"),
             replicas: Some(0),
@@ -232,6 +241,7 @@ mod tests {
         let weak = [
             Settings { appendonly: shown("no"), ..sound() },
             Settings { appendfsync: shown("everysec"), ..sound() },
+            Settings { no_appendfsync_on_rewrite: shown("yes"), ..sound() },
             Settings { maxmemory: shown("1000000"), ..sound() },
             Settings { replicas: Some(1), ..sound() },
         ];

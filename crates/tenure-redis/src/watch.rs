@@ -54,6 +54,8 @@ const SLACK: Duration = Duration::from_millis(2);
 const SOON: Duration = Duration::from_millis(20);
 /// Whoever begins to watch asks who holds the office, and that tells this watch too. If not, it looks for itself.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
+/// A lock that never expires ends by somebody's hand, and where the server tells of nothing, nobody tells of that.
+const UNENDING_LOOK: Duration = Duration::from_secs(5);
 
 /// Subscribes; the stream's first hint is that it has.
 pub(crate) async fn begin(backend: &RedisBackend, seat: &Seat) -> Result<Watch, Error> {
@@ -150,7 +152,7 @@ impl Watching {
 
     /// Takes note of how long the holder is in office, unless it is heard of again.
     fn count_on(&mut self, seen: &Seen) {
-        self.look_at = seen.remaining.map(|remaining| Instant::now() + remaining + SLACK);
+        self.look_at = Some(Instant::now() + seen.remaining.map_or(UNENDING_LOOK, |remaining| remaining + SLACK));
         self.lease = match &seen.holding {
             Holding::Ours(record) => Some(record.details.lease),
             Holding::Foreign { .. } => None,

@@ -117,7 +117,16 @@ fn a_thousand_watches_share_one_connection() {
         }
         assert_eq!(proxy.counts().connections, 1);
         backend.withdraw(&holder).await.unwrap();
-        let told = tokio::time::timeout(Duration::from_secs(20), watches[0].next()).await;
+        let told = async {
+            loop {
+                match watches[0].next().await {
+                    // Where it took long to begin so many, this one has looked for itself.
+                    Some(Hint::Seen(sight)) if sight.held().is_some() => {}
+                    told => return told,
+                }
+            }
+        };
+        let told = tokio::time::timeout(Duration::from_secs(20), told).await;
         assert_eq!(told.expect("it is told"), Some(Hint::Vacant));
         // Nobody listens any more, and the server is told so.
         drop(watches);

@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
-use tenure::backend::Standing;
-use tenure::{Backend, Campaign, Election};
-use testbed::Trials;
+use tenure::backend::{Due, Renewal, Standing};
+use tenure::{Backend, Campaign, Election, Seat};
 use testbed::redis::{Cluster, Reply, Sentinels, missing};
+use testbed::{Proxy, Trials};
 
-use crate::tools::{LEASE, attempt, bid, block_on, plain, seat, wins};
+use crate::tools::{LEASE, attempt, backend, bid, bid_for, block_on, plain, seat, wins};
 
 pub(crate) fn tests(trials: Trials) -> Trials {
     trials
         .needing(missing(), "an_election_goes_on_after_a_failover", an_election_goes_on_after_a_failover)
         .needing(missing(), "an_election_goes_on_after_its_primary_died", an_election_goes_on_after_its_primary_died)
+        .needing(missing(), "who_says_nothing_is_not_waited_for", who_says_nothing_is_not_waited_for)
+        .needing(missing(), "a_silent_server_keeps_no_renewal_elsewhere", a_silent_server_keeps_no_renewal_elsewhere)
         .needing(missing(), "a_slot_that_moves_is_followed", a_slot_that_moves_is_followed)
 }
 
@@ -71,6 +73,59 @@ fn an_election_goes_on_after_its_primary_died() {
             let _ = campaign.resign().await;
         }
         assert!(token(&campaigns, Some(first)).await > first);
+    });
+}
+
+/// A host that is gone does not even refuse. It may be the first that is named, and often the one that the primary was on.
+fn who_says_nothing_is_not_waited_for() {
+    let group = Sentinels::start(1).unwrap();
+    let cluster = Cluster::start().unwrap();
+    let silent = Proxy::to(group.addresses()[0]).unwrap();
+    silent.half_open();
+    let gone = silent.address();
+    block_on(async {
+        for url in [
+            format!("redis+sentinel://{gone},{}/{}", group.addresses()[1], group.name()),
+            format!("redis+cluster://{gone},{}", cluster.nodes[0].address()),
+        ] {
+            let backend = plain(&url);
+            wins(&backend, &bid(&backend, LEASE)).await;
+        }
+    });
+}
+
+/// Of many renewals that are due at once, only those of the silent server fail.
+fn a_silent_server_keeps_no_renewal_elsewhere() {
+    let cluster = Cluster::start().unwrap();
+    let silent = Proxy::to(cluster.nodes[0].address()).unwrap();
+    block_on(async {
+        let lease = Duration::from_secs(5);
+        let url = format!("redis+cluster://{}", cluster.nodes[1].address());
+        let backend = backend(&url, |builder| {
+            builder.reach(&cluster.nodes[0].address().to_string(), &silent.address().to_string()).unwrap()
+        });
+        let mut due = Vec::new();
+        for number in 0..40 {
+            let bid = bid_for(&backend, Seat::new(&format!("office-{number}")).unwrap(), lease);
+            let version = wins(&backend, &bid).await.version;
+            due.push(Due { bid, version, attempt: attempt() });
+        }
+        silent.half_open();
+        for round in ["on the connection that was", "on none"] {
+            let answers = tokio::time::timeout(lease, backend.renew_many(&due)).await;
+            let answers = answers.unwrap_or_else(|_| panic!("{round}: nobody lost anything but a lease of its own"));
+            let mut renewed = Vec::new();
+            for (one, answer) in due.iter().zip(answers) {
+                match answer {
+                    Ok(Renewal::Extended(grant)) => renewed.push((one.bid.tenure(), grant.version)),
+                    answer => assert!(answer.is_err_and(|error| error.is_transient()), "{round}"),
+                }
+            }
+            assert!((15..40).contains(&renewed.len()), "{round}: {}", renewed.len());
+            for (tenure, version) in renewed {
+                due.iter_mut().filter(|one| one.bid.tenure() == tenure).for_each(|one| one.version = version.clone());
+            }
+        }
     });
 }
 

@@ -19,7 +19,9 @@ const LEASE: Duration = Duration::from_millis(1_500);
 const CHANGES: usize = 50;
 
 pub(crate) fn tests(trials: Trials) -> Trials {
-    trials.needing(missing(), "fifty_changes_between_candidates_and_plain_lockers_and_never_two", fifty_changes)
+    trials
+        .needing(missing(), "fifty_changes_between_candidates_and_plain_lockers_and_never_two", fifty_changes)
+        .needing(missing(), "a_lock_that_never_expires_is_missed_also_without_events", a_lock_that_never_expires)
 }
 
 /// Plays the part that this process was started for, if it was.
@@ -140,6 +142,21 @@ fn turns(journal: &Path) -> Vec<String> {
         turns.push(who.to_owned());
     }
     turns
+}
+
+/// Nobody tells that it was taken away, and no end of it can be waited for.
+fn a_lock_that_never_expires() {
+    let redis = Redis::with().events("").start().unwrap();
+    redis.ask(&["SET", "tenure:office", "somebody"]).unwrap();
+    block_on(async {
+        let candidate = Election::new(plain(&redis.url()), "office").unwrap().candidate("one").build().unwrap();
+        let campaign = candidate.start().unwrap();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert!(!campaign.is_leader());
+        redis.ask(&["DEL", "tenure:office"]).unwrap();
+        let leads = tokio::time::timeout(Duration::from_secs(60), campaign.wait_for_leadership()).await;
+        leads.expect("the office is free").unwrap();
+    });
 }
 
 fn fifty_changes() {

@@ -35,8 +35,15 @@ fn a_server_that_loses_nothing_is_fenced() {
 fn a_server_that_forgets_is_best_effort() {
     let forgetful = Redis::start().unwrap();
     let hasty = Redis::with().append_only(Fsync::EverySecond).start().unwrap();
+    // While a child saves, such a server syncs nothing at all.
+    let lazy = Redis::with().append_only(Fsync::Always).line("no-appendfsync-on-rewrite yes").start().unwrap();
     block_on(async {
-        for (redis, reason) in [(&forgetful, "set appendonly yes"), (&hasty, "appendfsync everysec")] {
+        let weak = [
+            (&forgetful, "set appendonly yes"),
+            (&hasty, "appendfsync everysec"),
+            (&lazy, "set no-appendfsync-on-rewrite no"),
+        ];
+        for (redis, reason) in weak {
             let backend = plain(&redis.url());
             let examined = backend.examine().await.unwrap();
             assert_eq!(examined.promise, Promise::BestEffort);

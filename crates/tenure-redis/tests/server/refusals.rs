@@ -22,6 +22,8 @@ pub(crate) fn tests(trials: Trials) -> Trials {
         .needing(missing(), "certificates_are_taken_up_anew_from_their_files", certificates_are_reloaded)
         .needing(missing(), "sentinels_that_know_no_such_primary_are_named", sentinels_that_know_no_such_primary)
         .needing(missing(), "a_key_of_another_kind_is_neither_free_nor_overwritten", a_key_of_another_kind)
+        .needing(missing(), "a_server_that_repeats_a_password_is_not_quoted", a_server_that_repeats_a_password)
+        .needing(missing(), "a_server_with_too_many_clients_is_worth_another_try", a_server_with_too_many_clients)
         .test("a_server_that_is_not_there_is_worth_another_try", a_server_that_is_not_there)
 }
 
@@ -211,6 +213,25 @@ fn a_key_of_another_kind() {
         redis.ask(&["SET", "tenure:office", "tenure/2 of another time"]).unwrap();
         let error = backend.stand(&bid(&backend, LEASE), attempt()).await.expect_err("it is not free");
         assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains("upgrade"), "{error}");
+    });
+}
+
+fn a_server_that_repeats_a_password() {
+    let redis = Redis::with().password("s3cret").line("rename-command HELLO \"\"").start().unwrap();
+    block_on(async {
+        let error = refused(&backend(&redis.url(), |builder| builder.password(Secret::text("s3cret")))).await;
+        assert_denied(&error, "knows no HELLO");
+        assert!(!format!("{error:?}").contains("s3cret"), "{error:?}");
+    });
+}
+
+fn a_server_with_too_many_clients() {
+    let redis = Redis::with().start().unwrap();
+    redis.ask(&["CONFIG", "SET", "maxclients", "1"]).unwrap();
+    let _taken = std::net::TcpStream::connect(redis.address()).unwrap();
+    block_on(async {
+        let error = refused(&plain(&redis.url())).await;
+        assert!(error.is_transient() && error.to_string().contains("raise maxclients"), "{error:?}");
     });
 }
 
