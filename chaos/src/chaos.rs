@@ -197,11 +197,12 @@ fn told(record: &Record) -> String {
     let strikes: Vec<_> = strikes.into_iter().map(|(name, times)| format!("{name} {times}×")).collect();
     let calls: usize = record.lives.iter().map(|life| life.calls.len()).sum();
     format!(
-        "{}\n{} tenures, {calls} calls, {} looks; {} leaders were overtaken while frozen\nfenced: {}\nunfenced: {}",
+        "{}\n{} tenures, {calls} calls, {} looks; {} leaders were overtaken while frozen; excused {} % of the time\nfenced: {}\nunfenced: {}",
         strikes.join(", "),
         record.beliefs().len(),
         record.looks.len(),
         record.overtaken_freezes(),
+        record.excused_share(),
         record.fenced,
         record.unfenced
     )

@@ -34,6 +34,7 @@ mod tests {
         assert!(what.contains("c1 began to lead while c0"), "{what}");
         both.strikes.push(strike("key deleted", None, 300, 310, Breaks::Record));
         assert!(check(&both).is_ok(), "two may believe until the belief of the first is over");
+        assert_eq!(both.excused_share(), 10, "for a lease and what the fault lasted, of 10,000");
         both.strikes[0] = strike("server killed", None, 300, 310, Breaks::Nothing);
         assert!(check(&both).is_err(), "not every fault excuses it");
     }

@@ -193,7 +193,7 @@ impl RedisBackend {
     }
 
     fn failed(&self, error: &redis::RedisError, link: &Link) -> Error {
-        if error.code().is_none_or(|code| matches!(code, "READONLY" | "CLUSTERDOWN" | "MASTERDOWN")) {
+        if blame::is_elsewhere(error) {
             link.abandon();
             self.0.servers.forget_where();
         }

@@ -94,6 +94,14 @@ fn too_old(address: &Address) -> Error {
     denied(format!("{address} knows no HELLO: it is older than Redis 6 or hides it, and cannot push; use a newer one"))
 }
 
+/// Whether the connection leads to a server that does not do, or no longer does, what is asked of it; or to none.
+pub(crate) fn is_elsewhere(error: &RedisError) -> bool {
+    let Some(code) = error.code() else { return true };
+    let words = words(error);
+    let code = in_script(&words).map_or(code, |(_, code, _)| code);
+    matches!(code, "READONLY" | "CLUSTERDOWN" | "MASTERDOWN")
+}
+
 /// Whether the server does not know the script, and has not run it.
 pub(crate) fn is_unknown_script(error: &RedisError) -> bool {
     matches!(error.kind(), Theirs::Server(ServerErrorKind::NoScript))

@@ -56,7 +56,9 @@ impl Dialer {
     pub(crate) fn admit(&self, address: &Address) -> Result<(), Error> {
         let address = self.detours.get(address).unwrap_or(address);
         let readable = self.tls.is_none() && self.credentials.password.is_some() && !address.is_loopback();
-        if readable && self.plaintext == Plaintext::Refused {
+        if readable && self.plaintext == Plaintext::Allowed {
+            tracing::warn!(%address, "a password goes to Redis unencrypted");
+        } else if readable {
             let message = format!(
                 "the password would go to {address} unencrypted; use rediss://, or allow it in so many words with plaintext=allow"
             );

@@ -142,7 +142,7 @@ fn strange(key: &str) -> Error {
 }
 
 /// Each changes a script as if one rule were not there.
-const FAULTS: [(Mutant, &str, &str); 11] = [
+const FAULTS: [(Mutant, &str, &str); 12] = [
     (Mutant::RedisRenewsAnyVersion, " or record.version ~= ARGV[2] then\n  return seen", " then\n  return seen"),
     (Mutant::RedisRenewsAnyTenure, "record.tenure ~= ARGV[1] or record.version ~= ARGV[2]", "false"),
     (Mutant::RedisRenewCreates, "if not record or record.tenure ~= ARGV[1]", "if record and record.tenure ~= ARGV[1]"),
@@ -166,6 +166,7 @@ const FAULTS: [(Mutant, &str, &str); 11] = [
         "(record.tenure == ARGV[1] or ARGV[2] == '')",
     ),
     (Mutant::RedisAmendsForEver, ", 'KEEPTTL'", ""),
+    (Mutant::RedisReplicaRead, "insist_on_primary(KEYS[1], record)\n", ""),
 ];
 
 /// The script with the planted fault in it, if one of Redis is planted: the same text in every ordinary build.

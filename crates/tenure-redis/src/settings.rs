@@ -21,6 +21,8 @@ pub(crate) struct Settings {
     maxmemory: Option<String>,
     maxmemory_policy: Option<String>,
     replicas: Option<u64>,
+    /// Whether it was a replica before, and took over.
+    took_over: bool,
 }
 
 /// What a server can be relied on for, and why not for more.
@@ -65,6 +67,7 @@ impl Settings {
         let text = |key: &str| entry(hello, key).unwrap_or_default();
         let info = text_of(replication).unwrap_or_default();
         let replicas = info.lines().find_map(|line| line.strip_prefix("connected_slaves:"));
+        let took_over = info.lines().find_map(|line| line.strip_prefix("second_repl_offset:"));
         let software = match text("server").as_str() {
             "" => "an unknown server".to_owned(),
             server => format!("{}{} {}", server[..1].to_uppercase(), &server[1..], text("version")),
@@ -79,6 +82,7 @@ impl Settings {
             maxmemory: entry(memory, "maxmemory"),
             maxmemory_policy: entry(memory, "maxmemory-policy"),
             replicas: replicas.and_then(|count| count.trim().parse().ok()),
+            took_over: took_over.is_some_and(|offset| offset.trim() != "-1"),
         }
     }
 
@@ -144,6 +148,8 @@ impl Settings {
         let mut reasons = Vec::new();
         if matches!(topology, Topology::Sentinel { .. }) || self.replicas.is_some_and(|count| count > 0) {
             reasons.push("replication is asynchronous, so that a failover can lose what was acknowledged".to_owned());
+        } else if self.took_over {
+            reasons.push("it took over from another server, which loses what was acknowledged; restart it when no other can again".to_owned());
         }
         if self.appendonly.as_deref().is_some_and(|value| value != "yes") {
             reasons.push("a restart loses records and counters; set appendonly yes and appendfsync always".to_owned());
@@ -244,6 +250,7 @@ mod tests {
             Settings { no_appendfsync_on_rewrite: shown("yes"), ..sound() },
             Settings { maxmemory: shown("1000000"), ..sound() },
             Settings { replicas: Some(1), ..sound() },
+            Settings { took_over: true, ..sound() },
         ];
         for settings in weak {
             // What is seen counts for more than what is declared.

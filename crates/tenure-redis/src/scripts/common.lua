@@ -59,3 +59,17 @@ local function seen(key, record)
   end
   return { 'held', record.version, string.sub(record.value, 1, 4096), call('PTTL', key) }
 end
+
+-- A server that has become a replica goes on to answer, and answers the past (SAFETY 16). To a write it says what it is: to one that changes nothing,
+-- for a key that is there is not set, and one that is not there is not deleted. Whatever else speaks against writing does not matter here.
+local function insist_on_primary(key, record)
+  local answer
+  if record then
+    answer = redis.pcall('SET', key, '', 'NX', 'PX', 1)
+  else
+    answer = redis.pcall('DEL', key)
+  end
+  if type(answer) == 'table' and answer.err and string.find(answer.err, 'READONLY', 1, true) then
+    error('TENURE<SET|' .. answer.err .. '>')
+  end
+end

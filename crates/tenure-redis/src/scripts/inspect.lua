@@ -1,2 +1,4 @@
 -- KEYS: record.
-return seen(KEYS[1], record_of(KEYS[1]))
+local record = record_of(KEYS[1])
+insist_on_primary(KEYS[1], record)
+return seen(KEYS[1], record)

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use tenure::backend::{Due, Renewal, Standing};
+use tenure::backend::{Due, Renewal, Sight, Standing, Vacancy};
 use tenure::{Backend, Campaign, Election, Seat};
-use testbed::redis::{Cluster, Reply, Sentinels, missing};
+use testbed::redis::{Cluster, Redis, Reply, Sentinels, missing};
 use testbed::{Proxy, Trials};
 
+use crate::stores::eventually;
 use crate::tools::{LEASE, attempt, backend, bid, bid_for, block_on, plain, seat, wins};
 
 pub(crate) fn tests(trials: Trials) -> Trials {
@@ -15,6 +16,7 @@ pub(crate) fn tests(trials: Trials) -> Trials {
         .needing(missing(), "an_election_goes_on_after_its_primary_died", an_election_goes_on_after_its_primary_died)
         .needing(missing(), "who_says_nothing_is_not_waited_for", who_says_nothing_is_not_waited_for)
         .needing(missing(), "a_silent_server_keeps_no_renewal_elsewhere", a_silent_server_keeps_no_renewal_elsewhere)
+        .needing(missing(), "a_server_that_became_a_replica_is_left", a_server_that_became_a_replica_is_left)
         .needing(missing(), "a_slot_that_moves_is_followed", a_slot_that_moves_is_followed)
 }
 
@@ -125,6 +127,42 @@ fn a_silent_server_keeps_no_renewal_elsewhere() {
             for (tenure, version) in renewed {
                 due.iter_mut().filter(|one| one.bid.tenure() == tenure).for_each(|one| one.version = version.clone());
             }
+        }
+    });
+}
+
+/// It keeps its connections, and answers from the past: neither a look nor a renewal takes that for the truth, and both look for another.
+fn a_server_that_became_a_replica_is_left() {
+    let (old, new) = (Redis::start().unwrap(), Redis::start().unwrap());
+    block_on(async {
+        for reads in [true, false] {
+            let proxy = Proxy::to(old.address()).unwrap();
+            let backend = plain(&old.url_at(proxy.address()));
+            let bid = bid(&backend, LEASE);
+            let version = wins(&backend, &bid).await.version;
+            let attempted = async || match reads {
+                true => backend.inspect(&seat()).await.map(|sight| sight.held().is_none()),
+                false => backend
+                    .renew(&bid, &version, attempt())
+                    .await
+                    .map(|renewal| renewal == Renewal::Mismatch(Sight::Vacant(Vacancy::Free))),
+            };
+            // The record comes along, so that only the role is another.
+            let record = old.ask(&["GET", "tenure:office"]).unwrap();
+            new.ask(&["SET", "tenure:office", record.text().unwrap(), "PX", "60000"]).unwrap();
+            old.ask(&["REPLICAOF", "127.0.0.1", &new.address().port().to_string()]).unwrap();
+            eventually(Duration::from_secs(60), "it has the other's record", || {
+                matches!(old.ask(&["PTTL", "tenure:office"]), Ok(Reply::Number(31_000..)))
+            })
+            .unwrap();
+            for connections in [1, 2] {
+                let error = attempted().await.expect_err("a replica answers the past");
+                assert!(error.to_string().contains("is a replica"), "{error}");
+                assert_eq!(proxy.counts().connections, connections, "the first is given up: {error}");
+            }
+            old.ask(&["REPLICAOF", "NO", "ONE"]).unwrap();
+            old.ask(&["DEL", "tenure:office"]).unwrap();
+            assert!(attempted().await.unwrap(), "it is a primary again, and nobody leads");
         }
     });
 }

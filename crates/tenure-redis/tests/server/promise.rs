@@ -1,11 +1,13 @@
 //! What is promised is what the server shows, else what was declared, else the least.
 
+use std::time::Duration;
+
 use tenure::{Backend, Election, ErrorKind, Promise};
 use tenure_redis::Secret;
 use testbed::Trials;
 use testbed::redis::{Cluster, Fsync, Redis, Sentinels, missing};
 
-use crate::stores::CANDIDATE;
+use crate::stores::{CANDIDATE, eventually};
 use crate::tools::{LEASE, attempt, backend, bid, block_on, plain};
 
 pub(crate) fn tests(trials: Trials) -> Trials {
@@ -15,6 +17,7 @@ pub(crate) fn tests(trials: Trials) -> Trials {
         .needing(missing(), "a_server_that_hides_its_settings_is_what_was_declared", a_server_that_hides_its_settings)
         .needing(missing(), "a_seat_shared_with_lockers_is_never_fenced", a_seat_shared_with_lockers_is_never_fenced)
         .needing(missing(), "servers_that_take_over_from_each_other_are_best_effort", replicas_are_best_effort)
+        .needing(missing(), "a_server_that_took_over_is_best_effort", a_server_that_took_over_is_best_effort)
         .needing(missing(), "a_server_that_comes_to_show_less_is_refused", a_server_that_comes_to_show_less)
 }
 
@@ -95,6 +98,21 @@ fn replicas_are_best_effort() {
         let alone = plain(&format!("redis+cluster://{}", cluster.nodes[0].address()));
         assert_eq!(alone.examine().await.unwrap().promise, Promise::Fenced, "nobody can take over there");
         assert!(!alone.traits().store_skew.is_zero());
+    });
+}
+
+/// It has no replicas now, and yet what its predecessor acknowledged last is lost.
+fn a_server_that_took_over_is_best_effort() {
+    let old = Redis::with().append_only(Fsync::Always).start().unwrap();
+    let new = Redis::with().append_only(Fsync::Always).start().unwrap();
+    new.ask(&["REPLICAOF", "127.0.0.1", &old.address().port().to_string()]).unwrap();
+    let follows = || matches!(new.ask(&["ROLE"]), Ok(role) if format!("{role:?}").contains("\"connected\""));
+    eventually(Duration::from_secs(60), "it follows", follows).unwrap();
+    new.ask(&["REPLICAOF", "NO", "ONE"]).unwrap();
+    block_on(async {
+        let examined = plain(&new.url()).examine().await.unwrap();
+        assert_eq!(examined.promise, Promise::BestEffort);
+        assert!(examined.to_string().contains("took over from another server"), "{examined}");
     });
 }
 
