@@ -40,17 +40,21 @@ impl Contender {
     }
 
     pub(crate) fn bid(&self, seat: &str, count: u64) -> Bid {
-        let timing = TimingBuilder { lease: Some(LEASE), ..TimingBuilder::default() }.build().expect("it is safe");
+        self.bid_for(seat, count, LEASE)
+    }
+
+    pub(crate) fn bid_for(&self, seat: &str, count: u64, lease: Duration) -> Bid {
+        let timing = TimingBuilder { lease: Some(lease), ..TimingBuilder::default() }.build().expect("it is safe");
         let (seat, name) = (Seat::new(seat).expect("a name"), CandidateName::new("one").expect("a name"));
         let plan = Plan::new(seat, name, self.nonce, Arc::new(timing), self.backend.traits());
         Bid::new(Arc::new(plan), TenureId::new(self.nonce, count), None)
     }
 
-    fn attempt(&self) -> Attempt {
+    pub(crate) fn attempt(&self) -> Attempt {
         Attempt { id: AttemptId(self.calls.fetch_add(1, Ordering::Relaxed)), sent: BootClock.now() }
     }
 
-    async fn stands(&self, bid: &Bid) -> Standing {
+    pub(crate) async fn stands(&self, bid: &Bid) -> Standing {
         self.backend.stand(bid, self.attempt()).await.expect("etcd answers")
     }
 
