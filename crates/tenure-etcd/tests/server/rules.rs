@@ -22,6 +22,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("rules::a_watch_whose_connection_breaks_says_so", a_watch_whose_connection_breaks_says_so),
     ("rules::an_evicted_office_is_barred_for_a_lease", an_evicted_office_is_barred_for_a_lease),
     ("rules::the_same_election_on_clones_is_refused", the_same_election_on_clones_is_refused),
+    ("rules::a_foreign_holder_is_named_in_plain_text", a_foreign_holder_is_named_in_plain_text),
     ("rules::who_is_asked_to_resign_keeps_its_token", who_is_asked_to_resign_keeps_its_token),
 ];
 
@@ -179,6 +180,18 @@ fn who_is_asked_to_resign_keeps_its_token() {
         let after = one.wins(&bid).await;
         assert!(after.asked_to_resign && after.version != before.version);
         assert_eq!(after.token, before.token);
+    });
+}
+
+/// What others propose may be anything, and an error of ours ends in a terminal.
+fn a_foreign_holder_is_named_in_plain_text() {
+    let etcd = Etcd::start().expect("etcd starts");
+    run(async {
+        etcd.ctl(&["put", "office/1f", "red \u{1b}[31m\nname"]).expect("etcdctl works");
+        let one = Contender::new(&etcd.url());
+        let administer = one.backend.administer().expect("etcd can");
+        let error = administer.ask_to_resign(one.bid("office", 1).seat()).await.expect_err("it cannot be asked");
+        assert!(error.to_string().contains("[31m") && !error.to_string().contains(char::is_control), "{error:?}");
     });
 }
 
