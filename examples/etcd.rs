@@ -1,7 +1,8 @@
 //! Three candidates on etcd: one leads, resigns, and the next in the queue leads.
 //!
 //! `cargo xtask servers up etcd` starts an etcd and prints its address;
-//! `cargo run --example etcd -- etcd://127.0.0.1:PORT/example` runs this on it. While it runs, `etcdctl elect example/nightly me` joins in.
+//! `ETCD_URL=etcd://127.0.0.1:PORT/example cargo run --example etcd` runs this on it. While it runs, `etcdctl elect example/nightly me` joins
+//! in.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tenure_etcd::EtcdBackend;
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    let url = std::env::args().nth(1).unwrap_or_else(|| "etcd://localhost/example".to_owned());
+    let url = std::env::var("ETCD_URL").unwrap_or_else(|_| "etcd://localhost/example".to_owned());
     let mut campaigns = Vec::new();
     for name in ["ada", "bob", "eve"] {
         // A backend of its own for each, as three processes would have it.

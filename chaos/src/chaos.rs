@@ -15,7 +15,7 @@ use crate::subject::Subject;
 use crate::{invariants, picture};
 
 /// How long a slice is that runs with all other tests, unless something else is said.
-const SECONDS: u64 = 45;
+const SECONDS: u64 = 20;
 /// What is wrong on purpose is found by any schedule sooner or later; these two find it soon.
 const PLANTED_SECONDS: u64 = 15;
 const PLANTED_SEED: u64 = 3;
@@ -103,8 +103,8 @@ impl Chaos {
                 std::process::exit(2);
             }
         };
-        // Each is many processes, and about time.
-        let trials = Trials::new().at_once(1);
+        // Each is many processes, and mostly waits.
+        let trials = Trials::new().at_once(2);
         let add = |trials: Trials, (subject, expected): (&'static dyn Subject, Expected)| {
             let setting = wish.setting(expected);
             let missing = subject.missing().or_else(|| tools::FAKETIME.missing());

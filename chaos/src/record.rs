@@ -111,14 +111,17 @@ impl Record {
     /// Whether a belief may overlap another at this instant, because a record was changed behind the store's back no longer ago than a belief
     /// can last (SAFETY 14).
     pub(crate) fn is_excused(&self, at: Moment) -> bool {
-        let touching = self.strikes.iter().filter(|strike| strike.breaks != Breaks::Nothing);
-        touching.into_iter().any(|strike| strike.from <= at && at <= strike.to.after(self.lease))
+        self.is_struck(at, |breaks| breaks != Breaks::Nothing)
     }
 
-    /// Whether the store may show a record of before at this instant, because it forgot what it had acknowledged.
-    pub(crate) fn may_forget(&self, at: Moment) -> bool {
-        let mut forgetting = self.strikes.iter().filter(|strike| strike.breaks == Breaks::Acknowledged);
-        forgetting.any(|strike| strike.from <= at && at <= strike.to.after(self.lease))
+    /// Whether who reads the store at this instant may see its past.
+    pub(crate) fn may_be_past(&self, at: Moment) -> bool {
+        self.is_struck(at, |breaks| breaks == Breaks::Past)
+    }
+
+    fn is_struck(&self, at: Moment, by: impl Fn(Breaks) -> bool) -> bool {
+        let mut strikes = self.strikes.iter().filter(|strike| by(strike.breaks));
+        strikes.any(|strike| strike.from <= at && at <= strike.to.after(self.lease))
     }
 
     /// For how long candidates were frozen while they believed, and another came to lead: what makes a resource without a fence lose updates.

@@ -94,14 +94,14 @@ pub struct Fault {
     pub lasts: Range<Duration>,
 }
 
-/// What a fault may do to promises. Nothing excuses a lost fenced update or a token that comes twice.
+/// What a fault may do to promises. Nothing excuses a lost fenced update, a token that comes twice, or a late write over a newer record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breaks {
     /// Nothing.
     Nothing,
     /// The record may go, or be another: two may believe until the belief of the first is over (SAFETY 14).
     Record,
-    /// That, and what was acknowledged may be forgotten, as by a failover of a store that replicates late: whoever reads the store may see an
-    /// older record once more, until it is mended.
-    Acknowledged,
+    /// That, and what was acknowledged may be lost, or two servers answer for a while: whoever reads the store itself may see its past. What the
+    /// library shows to observers never goes back.
+    Past,
 }

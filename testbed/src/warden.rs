@@ -15,7 +15,8 @@ use crate::Failure;
 use crate::failure::While;
 
 /// `$1` is the folder, the rest is the server. The shell does not reap the server before it waits for it, so that the number it kills is
-/// nobody else's. The number is told before anything can go wrong; the session may not be there yet, then the process alone is killed.
+/// nobody else's. The number is told before anything can go wrong; the session may not be there yet, then the process alone is killed. What
+/// the server started dies a moment after it, and is waited for too, but not for ever: nobody may reap it.
 const SCRIPT: &str = r#"
 folder=$1
 shift
@@ -24,6 +25,11 @@ echo $!
 read -r word
 kill -s KILL -- -$! $! 2>/dev/null
 wait $!
+tries=30
+while [ $tries -gt 0 ] && kill -s 0 -- -$! 2>/dev/null; do
+    tries=$((tries - 1))
+    sleep 0.01
+done
 [ "$word" = end ] || rm -rf -- "$folder"
 "#;
 

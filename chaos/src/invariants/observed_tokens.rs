@@ -1,7 +1,5 @@
-//! I10: observers never see a token go back: neither one who reads the store, nor one process through its observation. A store that forgot what it
-//! had acknowledged may show an older one to whoever reads it, but an observation never tells.
-
-use tenure::Moment;
+//! I10: observers never see a token go back: neither one who reads the store, nor one process through its observation. Where a fault lets a store
+//! answer from its past, the observation alone is held to it.
 
 use super::Broken;
 use crate::call::{Look, Outcome};
@@ -9,25 +7,23 @@ use crate::record::Record;
 
 pub(super) fn check(record: &Record) -> Result<(), Broken> {
     let read = record.looks.iter().filter_map(|call| match &call.outcome {
-        Outcome::Saw(Look::Held { token: Some(token), .. }) => Some((call.end?, *token)),
+        Outcome::Saw(Look::Held { token: Some(token), .. }) => {
+            Some((call.end?, *token)).filter(|(at, _)| !record.may_be_past(*at))
+        }
         _ => None,
     });
-    rising("who looks on", read, |at| record.may_forget(at))?;
+    rising("who looks on", read)?;
     for life in &record.lives {
         let shown = life.shown.iter().filter_map(|shown| Some((shown.at, shown.token?)));
-        rising(&format!("c{}", life.who), shown, |_| false)?;
+        rising(&format!("c{}", life.who), shown)?;
     }
     Ok(())
 }
 
-fn rising(
-    who: &str,
-    tokens: impl Iterator<Item = (Moment, u64)>,
-    is_excused: impl Fn(Moment) -> bool,
-) -> Result<(), Broken> {
+fn rising(who: &str, tokens: impl Iterator<Item = (tenure::Moment, u64)>) -> Result<(), Broken> {
     let mut highest = 0;
     for (at, token) in tokens {
-        if token < highest && !is_excused(at) {
+        if token < highest {
             return Err((at, format!("{who} saw token {token} after {highest}")));
         }
         highest = token;
@@ -54,10 +50,10 @@ mod tests {
         };
         assert!(check(&record(&[], &looks(5, 5))).is_ok());
         assert!(check(&record(&[], &looks(6, 5))).is_err());
-        let mut forgetful = record(&[(0, &shows(5, 6))], &looks(6, 5));
-        forgetful.strikes.push(strike("failover", None, 0, 300, Breaks::Acknowledged));
-        assert!(check(&forgetful).is_ok());
-        forgetful.lives = record(&[(0, &shows(6, 5))], "").lives;
-        assert!(check(&forgetful).is_err(), "an observation remembers");
+        let mut failover = record(&[], &looks(6, 5));
+        failover.strikes.push(strike("failover", None, 1, 3, Breaks::Past));
+        assert!(check(&failover).is_ok(), "the store answered from its past");
+        failover.lives = record(&[(0, &shows(6, 5))], "").lives;
+        assert!(check(&failover).is_err(), "what the library shows never goes back");
     }
 }

@@ -110,7 +110,7 @@ fn misused(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if !error.use_stderr() {
         return ExitCode::SUCCESS;
     }
-    let exit = Exit::usage(error.kind().to_string());
+    let exit = Exit::usage(sentence(&error.render().to_string()));
     let is_run = arguments.get(1).is_some_and(|verb| verb == "run");
     if is_run && !arguments.iter().any(|argument| argument == "--") {
         eprintln_safely("The command comes after two dashes: tenure run nightly-report -- ./report.sh");
@@ -124,6 +124,13 @@ fn misused(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
         _ => eprintln_safely(&line.to_string()),
     }
     exit.code()
+}
+
+/// What was wrong, without the hints that follow it.
+fn sentence(rendered: &str) -> String {
+    let lines: Vec<&str> = rendered.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    let sentence = lines.join(" ");
+    sentence.strip_prefix("error: ").unwrap_or(&sentence).to_owned()
 }
 
 /// Where JSON was asked for, as far as that can be told of a command line that is wrong.

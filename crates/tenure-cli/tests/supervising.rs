@@ -35,6 +35,7 @@ const CASES: &[(&str, Case)] = &[
     ("a_command_that_asks_for_nothing_better_is_handed_over_on_request", resigned),
     ("a_tree_that_outlives_its_command_keeps_the_office", outlived),
     ("the_exit_status_is_the_commands_own", exit_statuses),
+    ("a_command_that_ends_at_once_is_told_of", told_of),
     ("a_command_that_closes_its_streams_is_watched_over", closed_streams),
     ("a_minimum_hold_outlives_its_supervisor", |level| held_on(level, "sleep 60", Signal::KILL)),
     ("a_minimum_hold_outlives_its_supervisor_also_without_a_command", |level| held_on(level, "", Signal::KILL)),
@@ -404,6 +405,17 @@ fn both_frozen(level: &str) {
     eventually("the first command is dead", SECOND * 2, || (scene.left_running().len() == 1).then_some(()));
     leader.signal(Signal::CONT);
     leader.ends_with(75, "leadership-lost");
+}
+
+/// However short its life was, it is told that it began.
+fn told_of(level: &str) {
+    let scene = Scene::new();
+    for _ in 0..40 {
+        let mut run = Run::start(&scene, "one", &["--containment", level], &["true"]);
+        run.ends_with(0, "command");
+        let started = run.event("command-started");
+        assert!(started.is_some_and(|event| event["pid"].as_i64() > Some(1)), "{:#?}", run.events());
+    }
 }
 
 fn exit_statuses(level: &str) {

@@ -94,6 +94,10 @@ impl Address {
         };
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        // A slash or a question mark in a password would make a host of its first part, which errors name, and a prefix of the other.
+        if path.contains('@') || query.contains('@') {
+            return Err(wrong("a `@` after the hosts is written %40; in a password, `/` is written %2F and `?` %3F"));
+        }
         let (user, hosts) = match authority.rsplit_once('@') {
             Some((user, hosts)) => (Some(user), hosts),
             None => (None, authority),
@@ -164,6 +168,15 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::InvalidConfig);
             assert!(error.to_string().contains("HOST"), "{error}");
         }
+    }
+
+    #[test]
+    fn no_part_of_a_password_stands_in_an_error() {
+        for text in ["etcd://ada:s3/cret@h", "etcd://ada:s3?cret@h", "etcd://ada:33/33@h", "etcd://ada:s3/a?b@h"] {
+            let error = Address::parse(text).err().unwrap_or_else(|| panic!("{text} is taken")).to_string();
+            assert!(error.contains("%2F") && !error.contains("s3") && !error.contains("33"), "{error}");
+        }
+        assert_eq!(Address::parse("etcd://h/a%40b").expect("it is one").prefix, "a@b");
     }
 
     #[test]

@@ -55,6 +55,7 @@ impl Store {
                 Content::Ours(record) => Record { asked_to_resign: true, ..record.clone() }.encode(place.kv.lease),
                 Content::Bar { .. } => return Ok(false),
                 Content::Foreign(name) => {
+                    let name = name.escape_debug(); // what others propose may be anything
                     let message = format!(
                         "`{name}` holds it by another program than tenure, which cannot be asked; use that one's own means"
                     );

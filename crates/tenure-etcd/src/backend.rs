@@ -17,7 +17,9 @@ use crate::queue::{self, Queue};
 use crate::record::{Place, Record};
 use crate::sessions::{self, Claim, Debt, Sessions};
 use crate::watching;
-use crate::wire::message::{Compare, LeaseResponse, PutRequest, RangeRequest, Request, ResponseHeader, TxnRequest};
+use crate::wire::message::{
+    Compare, KeyValue, LeaseResponse, PutRequest, RangeRequest, Request, ResponseHeader, TxnRequest,
+};
 use crate::wire::{Effect, Link, Refusal, Why};
 
 /// etcd as a place for elections.
@@ -91,14 +93,19 @@ impl Store {
         }
         for _ in 0..Self::TRIES {
             let lease = self.session_for(bid, attempt, queue.within).await?;
-            self.leave_former_place(bid, lease, &queue).await?;
+            if let Some(newer) = self.leave_former_place(bid, lease, &queue).await? {
+                return Ok(newer);
+            }
             match self.join(bid, lease, &queue).await? {
                 Joined::Again => {}
                 Joined::Late(first) => return Ok(Standing::Held(queue::sight(first.as_ref()))),
                 Joined::At(created, first, header) => {
                     self.sessions.confirmed(bid.seat(), bid.tenure(), created);
+                    self.sessions.settled(bid.seat(), bid.tenure());
                     let first = match bid.displace() {
-                        Some(version) => self.displace(version, first, &queue, bid).await?,
+                        Some(version) => {
+                            self.displace(version, first, &queue, bid).await.map_err(Error::indeterminate)?
+                        }
                         None => first,
                     };
                     if let Some(standing) = self.standing(bid, lease, first, header) {
@@ -175,15 +182,19 @@ impl Store {
         Ok(granted.id)
     }
 
-    /// A place of this candidate under a lease that is dead to us is none, and must not stand in the queue before the new one.
-    async fn leave_former_place(&self, bid: &Bid, lease: i64, queue: &Queue<'_>) -> Result<(), Error> {
+    /// A place of this candidate under a lease that is dead to us is none, and must not stand in the queue before the new one. That of a newer bid
+    /// stays, for it may lead: a bid that comes after it hears who does.
+    async fn leave_former_place(&self, bid: &Bid, lease: i64, queue: &Queue<'_>) -> Result<Option<Standing>, Error> {
         if let Some(former) = self.sessions.claim(bid.seat()).filter(|claim| claim.lease != lease)
             && former.tenure.nonce() == bid.tenure().nonce()
         {
+            if bid.tenure().is_earlier_than(former.tenure) && !planted(Mutant::EtcdLateBidReplaces) {
+                return Ok(Some(Standing::Held(queue::sight(queue.first().await?.found.as_ref()))));
+            }
             self.clear(bid.seat(), former.tenure, former.lease, queue).await?;
             self.sessions.released(bid.seat(), former.tenure);
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Takes the place under this lease, or finds what is there.
@@ -218,14 +229,14 @@ impl Store {
         let header = queue::header(answer.header)?;
         let first = queue::ranged(&mut answer, 1);
         if answer.succeeded {
-            return Ok(Joined::At(header.revision, queue.first_of(first).await?, header));
+            return Ok(Joined::At(header.revision, first_of_joined(queue, first).await?, header));
         }
         let Some(found) = queue::ranged(&mut answer, 0).into_iter().next().map(Place::read) else {
             return Ok(Joined::Again);
         };
         match found.tenure() {
             Some(tenure) if tenure == bid.tenure() => {
-                Ok(Joined::At(found.kv.create_revision, queue.first_of(first).await?, header))
+                Ok(Joined::At(found.kv.create_revision, first_of_joined(queue, first).await?, header))
             }
             // A bid that was given up and comes late must not take the place of a newer one: that one may lead by now.
             Some(tenure) if bid.tenure().is_earlier_than(tenure) && !planted(Mutant::EtcdLateBidReplaces) => {
@@ -267,14 +278,15 @@ impl Store {
     async fn renew(&self, bid: &Bid, version: &Version, attempt: Attempt) -> Result<Renewal, Error> {
         let queue = self.queue_for(bid);
         let read = queue.first().await?;
-        let Some(place) = read.found.filter(|place| place.is_of(bid.tenure()) && place.has_version(version)) else {
-            return Ok(Renewal::Mismatch(queue.first().await.map(|read| queue::sight(read.found.as_ref()))?));
+        let ours = |place: &&Place| place.is_of(bid.tenure()) && place.has_version(version);
+        let Some(place) = read.found.as_ref().filter(ours) else {
+            return Ok(Renewal::Mismatch(queue::sight(read.found.as_ref())));
         };
         let lease = place.kv.lease;
         match self.heartbeat(sessions::id_of(lease), attempt).await? {
             Beat::Extended { ttl } => {
                 let cover = Cover::Shared { session: sessions::id_of(lease), from: attempt.sent, ttl };
-                Ok(Renewal::Extended(grant(bid.tenure(), &place, read.header, cover)))
+                Ok(Renewal::Extended(grant(bid.tenure(), place, read.header, cover)))
             }
             Beat::Lost => Ok(Renewal::Mismatch(queue.first().await.map(|read| queue::sight(read.found.as_ref()))?)),
         }
@@ -379,9 +391,12 @@ impl Store {
         for debt in self.sessions.debts(sessions::lease_of(session)) {
             let queue = self.queue(&debt.seat, self.patience);
             let key = self.keys.place(&debt.seat, debt.lease);
-            let found = queue.place(&key).await.ok().and_then(|read| read.found);
-            let removed = match found.filter(|place| place.is_of(debt.tenure)) {
-                Some(place) => queue.remove(&place).await.unwrap_or_default(),
+            let Ok(read) = queue.place(&key).await else { continue };
+            let removed = match read.found.filter(|place| place.is_of(debt.tenure)) {
+                Some(place) => match queue.remove(&place).await {
+                    Ok(removed) => removed,
+                    Err(_) => continue,
+                },
                 None => false,
             };
             self.sessions.looked_for(&debt, removed, self.clock.now());
@@ -447,6 +462,11 @@ impl fmt::Debug for EtcdBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("EtcdBackend").field(&self.store.place).finish()
     }
+}
+
+/// Who is first, for a bid that has its place: whatever goes wrong now, it landed (SAFETY 9).
+async fn first_of_joined(queue: &Queue<'_>, first: Vec<KeyValue>) -> Result<Option<Place>, Error> {
+    queue.first_of(first).await.map_err(|refusal| Error::from(refusal).indeterminate())
 }
 
 fn grant(tenure: TenureId, place: &Place, header: ResponseHeader, cover: Cover) -> Grant {

@@ -31,8 +31,9 @@ pub(crate) struct Read<T> {
 }
 
 impl Queue<'_> {
-    /// A page when all of a queue is read.
-    const PAGE: i64 = 256;
+    /// A page when all of a queue is read. Proposals of foreign programs may be as large as etcd takes, which is a megabyte and a half as it comes,
+    /// and a page has to fit into an answer.
+    const PAGE: i64 = 10;
     /// So often something else is read than was there a moment ago.
     const LOOKS: usize = 5;
 

@@ -130,6 +130,11 @@ impl Sessions {
         }
     }
 
+    /// A bid of this tenure found its place: it is not one that ought to be gone.
+    pub(crate) fn settled(&self, seat: &Seat, tenure: TenureId) {
+        self.inside().debts.retain(|debt| (&debt.seat, debt.tenure) != (seat, tenure));
+    }
+
     /// This tenure has no place any more.
     pub(crate) fn released(&self, seat: &Seat, tenure: TenureId) {
         let mut inside = self.inside();
@@ -268,6 +273,11 @@ mod tests {
         sessions.looked_for(&debt, false, at(150));
         assert!(sessions.is_owed(debt.tenure), "it may still land");
         sessions.looked_for(&debt, true, at(160));
+        assert!(!sessions.is_owed(debt.tenure));
+        sessions.owes(debt.clone());
+        sessions.settled(&seat(2), debt.tenure);
+        assert!(sessions.is_owed(debt.tenure), "that is another election");
+        sessions.settled(&debt.seat, debt.tenure);
         assert!(!sessions.is_owed(debt.tenure));
     }
 }

@@ -1,4 +1,4 @@
-//! Leader election on Redis and Valkey with [tenure](https://docs.rs/tenure): one script a call, a fencing token on every tenure, and pushes
+//! Leader election on Redis and Valkey with [tenure](https://docs.rs/tenure): one packet a call, a fencing token on every tenure, and pushes
 //! instead of polling.
 //!
 //! ```no_run

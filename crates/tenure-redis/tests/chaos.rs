@@ -211,9 +211,9 @@ impl Servers for Group {
 
     fn faults(&self) -> Vec<Fault> {
         vec![
-            fault(FAILOVER, Breaks::Acknowledged, 100, 500),
-            fault(MASTER_LOST, Breaks::Acknowledged, 3000, 5000),
-            fault(MASTER_FROZEN, Breaks::Acknowledged, 3000, 5000),
+            fault(FAILOVER, Breaks::Past, 100, 500),
+            fault(MASTER_LOST, Breaks::Past, 3000, 5000),
+            fault(MASTER_FROZEN, Breaks::Past, 3000, 5000),
             fault(DELETED, Breaks::Record, 1, 10),
         ]
     }

@@ -42,6 +42,7 @@ pub struct Settings {
     pub(super) member: Option<Member>,
     /// Whether what is written is on disk before it is confirmed.
     pub(super) durable: bool,
+    pub(super) signed_tokens: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -117,6 +118,13 @@ impl Settings {
         self
     }
 
+    /// Gives logins tokens that it signs, with the revision of users and roles in them: whoever has one logs in again when any of those changes.
+    #[must_use]
+    pub fn signed_tokens(mut self) -> Self {
+        self.signed_tokens = true;
+        self
+    }
+
     /// Starts it.
     pub fn start(self) -> Result<Etcd, Failure> {
         Etcd::launch(self)
@@ -160,6 +168,12 @@ impl Settings {
             .args(["--listen-metrics-urls", &format!("http://{}", place.address(2))]);
         if !self.durable {
             command.arg("--unsafe-no-fsync");
+        }
+        if self.signed_tokens {
+            let key = place.folder().join("signing-key");
+            std::fs::write(&key, new_token())?;
+            let token = format!("jwt,sign-method=HS256,ttl=10m,priv-key={}", key.display());
+            command.args(["--auth-token", &token]);
         }
         if let Some(tls) = &self.tls {
             command.arg("--cert-file").arg(&tls.server.certificate).arg("--key-file").arg(&tls.server.key);

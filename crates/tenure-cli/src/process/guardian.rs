@@ -195,11 +195,13 @@ impl<'a> Guardian<'a> {
                         self.ear = if self.wants_ear { ear(&command) } else { None };
                         self.tree.command = Some(command);
                     }
+                    self.let_reap();
                 }
                 Word::Said(message @ (Message::Failed { .. } | Message::TooLate), _) => {
                     self.shim = None;
                     self.stage = Stage::Ending;
                     self.report(&message, &[]);
+                    self.let_reap();
                 }
                 Word::Said(..) => {}
                 Word::Nothing => break,
@@ -211,6 +213,8 @@ impl<'a> Guardian<'a> {
                         known.extend(self.tree.init.as_ref().map(|init| init.pidfd.as_fd()));
                         let init = self.tree.init.as_ref().map_or(0, |init| init.pid.as_raw_pid());
                         self.report(&Message::Started { pid: command.pid.as_raw_pid(), init }, &known);
+                    } else {
+                        self.let_reap();
                     }
                 }
             }
@@ -223,8 +227,10 @@ impl<'a> Guardian<'a> {
             match init.hear()? {
                 Word::Said(Message::Exited { status }, _) => self.command_ended(status)?,
                 Word::Said(message @ Message::Suspended { .. }, _) => self.report(&message, &[]),
-                Word::Said(Message::Failed { because, .. }, _) => {
-                    eprintln!("tenure: the first process of the namespace failed: {because}");
+                // It could not even make the shim. Whatever happens to it later ends the namespace, and is noticed by that.
+                Word::Said(message @ Message::Failed { .. }, _) if self.tree.command.is_none() => {
+                    self.stage = Stage::Ending;
+                    self.report(&message, &[]);
                 }
                 Word::Said(..) => {}
                 Word::Nothing => break,
@@ -366,6 +372,13 @@ impl<'a> Guardian<'a> {
         }
     }
 
+    /// The first process of the namespace may wait for the command from now on: up to here that would have taken its number from us.
+    fn let_reap(&self) {
+        if let Some(init) = &self.init {
+            let _ = init.send(&Message::Here, &[]);
+        }
+    }
+
     fn command_ended(&mut self, status: i32) -> io::Result<()> {
         // What it said before it ended comes first: that it runs, or that it cannot.
         self.hear_shim()?;
@@ -456,7 +469,7 @@ fn ear(command: &Process) -> Option<Channel> {
     let mut ear = myself(roles::EAR);
     // Born in the group, with every signal blocked: no key is missed, and one that comes too late to join is not taken for an escape.
     ear.process_group(command.pid.as_raw_pid());
-    ear.stdin(Stdio::from(far)).stdout(Stdio::null()).stderr(Stdio::null());
+    super::without_secrets(&mut ear).stdin(Stdio::from(far)).stdout(Stdio::null()).stderr(Stdio::null());
     ear.spawn().is_ok().then_some(near)
 }
 

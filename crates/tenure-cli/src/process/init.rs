@@ -40,6 +40,10 @@ fn preside(guardian: &Channel, command: &[OsString]) -> io::Result<()> {
     // Nothing here may keep the command's streams open.
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&null)?;
+    // One that was waited for has no number any more, and the guardian has to know it.
+    if guardian.wait()?.is_none() {
+        return Ok(());
+    }
     reap(guardian, Pid::from_child(&shim))
 }
 

@@ -31,6 +31,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use containment::Wanted;
+use tenure::mutant::{Mutant, planted};
 
 /// The first arguments that make this binary something else than the command line.
 pub(crate) mod roles {
@@ -97,6 +98,17 @@ pub(crate) fn myself(role: &str) -> Command {
     let program = if link.exists() { link } else { std::env::current_exe().unwrap_or_else(|_| "tenure".into()) };
     let mut command = Command::new(program);
     command.arg0("tenure").arg(role);
+    command
+}
+
+/// Takes our own variables from what is started for a command or beside it: the address of a store may have a password in it, and whoever
+/// runs in a namespace can read the environment of its first process.
+pub(crate) fn without_secrets(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"TENURE_") && !planted(Mutant::EnvironmentLeaks) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 

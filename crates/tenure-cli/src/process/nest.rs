@@ -14,7 +14,7 @@ use super::containment::{Level, Wanted};
 use super::message::Message;
 use super::tree::{Process, Tree};
 use super::wire::Channel;
-use super::{family, myself, roles};
+use super::{family, myself, roles, without_secrets};
 
 /// A place for one child, before there is one.
 #[derive(Debug)]
@@ -63,7 +63,10 @@ fn init(command: &[OsString]) -> io::Result<(Process, Channel)> {
     let own = File::open("/proc/self/ns/pid")?;
     // Only children that are made from here on are in the new namespace.
     unshare(CloneFlags::CLONE_NEWPID)?;
-    let spawned = myself(roles::INIT).arg("--").args(command).stdin(Stdio::from(far)).spawn();
+    let mut init = myself(roles::INIT);
+    let spawned = without_secrets(&mut init).arg("--").args(command).stdin(Stdio::from(far)).spawn();
+    // It keeps the far end, and with it the end of that process would never be heard of.
+    drop(init);
     // And later ones are not again; without this no thread could be made any more.
     setns(own, CloneFlags::CLONE_NEWPID)?;
     let mut init = spawned?;

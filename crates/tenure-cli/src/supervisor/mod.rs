@@ -23,7 +23,7 @@ use self::ward::{Unhired, Ward};
 use self::watch::{Cause, Ended, LOOKS_EVERY, Watch};
 use crate::backends::{self, Opened};
 use crate::exit::{Exit, Origin};
-use crate::process::containment::Level;
+use crate::process::containment::{Level, Wanted};
 use crate::process::message::{self, Term};
 use crate::report::{Report, Tone};
 use crate::timing::Durations;
@@ -396,6 +396,13 @@ fn unhired(config: &Config, why: Unhired) -> Exit {
 
 fn admit(config: &Config, ward: &Ward) -> Result<(), Exit> {
     match config.required_containment {
+        Some(required) if ward.level < required && config.containment == Wanted::Exactly(ward.level) => {
+            let asked = ward.level;
+            let what = format!(
+                "--require-containment {required} cannot be met by --containment {asked}; leave one of them out"
+            );
+            Err(Exit::usage(what))
+        }
         Some(required) if ward.level < required => Err(Exit::usage(format!(
             "--require-containment {required} cannot be met, the best here is {}: {}",
             ward.level, ward.because

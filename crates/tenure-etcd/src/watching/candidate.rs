@@ -20,8 +20,8 @@ pub(super) struct Waiting {
     own: Subscription,
     /// Nobody is ahead of whoever leads.
     ahead: Option<Subscription>,
-    /// The one ahead went while nobody was told.
-    leads: bool,
+    /// The one ahead went, and who is there now has not been looked for.
+    moves_up: bool,
 }
 
 impl Waiting {
@@ -31,7 +31,7 @@ impl Waiting {
     pub(super) async fn begin(store: Arc<Store>, seat: Seat, key: Vec<u8>, created: i64) -> Result<Self, Error> {
         for _ in 0..Self::TRIES {
             match Self::set_up(&store, &seat, &key, created).await {
-                Ok((own, ahead)) => return Ok(Waiting { store, seat, key, created, own, ahead, leads: false }),
+                Ok((own, ahead)) => return Ok(Waiting { store, seat, key, created, own, ahead, moves_up: false }),
                 Err(Broken::Lagged(error)) => return Err(error),
                 Err(Broken::Compacted) => {}
             }
@@ -42,7 +42,7 @@ impl Waiting {
     /// The next hint. Whoever leads hears when something happens to its own key; whoever waits, also when its turn has come.
     pub(super) async fn next(&mut self) -> Result<Hint, Broken> {
         loop {
-            if std::mem::take(&mut self.leads) {
+            if self.moves_up && self.move_up().await? {
                 return Ok(Hint::Vacant);
             }
             let stirred = match &mut self.ahead {
@@ -53,9 +53,11 @@ impl Waiting {
                     ahead = ahead.next() => match events(ahead) {
                         // Something was written to the key ahead: it still stands there.
                         Ok(events) if !events.iter().any(|event| event.is_deletion()) => continue,
+                        // Almost always that was the leader. Whoever stands asks who is first anyway: to look for that here before would cost a
+                        // handover one more round trip.
                         Ok(_) => {
-                            self.move_up().await?;
-                            continue;
+                            self.moves_up = true;
+                            return Ok(Hint::Vacant);
                         }
                         Err(broken) => Err(broken),
                     },
@@ -74,14 +76,14 @@ impl Waiting {
         }
     }
 
-    /// The one ahead is gone: who is now? Those behind are not told, and neither are we while somebody else leads.
-    async fn move_up(&mut self) -> Result<(), Broken> {
+    /// The one ahead is gone: who is now? Says whether nobody is. Somebody may have been when we were told to stand, and have left since.
+    async fn move_up(&mut self) -> Result<bool, Broken> {
         for _ in 0..Self::TRIES {
             match Self::ahead(&self.store, &self.seat, self.created).await {
                 Ok((ahead, _)) => {
-                    self.leads = ahead.is_none();
+                    self.moves_up = false;
                     self.ahead = ahead;
-                    return Ok(());
+                    return Ok(self.ahead.is_none());
                 }
                 Err(Broken::Compacted) => {}
                 Err(broken) => return Err(broken),

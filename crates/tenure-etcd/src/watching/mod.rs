@@ -79,10 +79,8 @@ impl Store {
             Ok(Some(Report::Created)) => Ok(subscription),
             Ok(Some(Report::Compacted)) => Err(Broken::Compacted),
             Ok(Some(Report::Refused(reason))) => {
-                // The stream keeps the login that it began with.
-                if reason.contains("auth token") {
-                    hub.end();
-                }
+                // The stream keeps the login that it began with, which is over or old: whoever watches has read before, and may.
+                hub.end();
                 Err(refused(reason).into())
             }
             Ok(Some(Report::Events(_))) => Err(Error::new(ErrorKind::Corrupt, "a watch began with an event").into()),

@@ -89,16 +89,20 @@ impl Refusal {
             ),
             _ if says("database space exceeded") => (
                 Why::Other,
-                Error::unavailable(format!(
+                // etcd says so also of the very write that filled it up, which it has done.
+                effect.unknown(Error::unavailable(format!(
                     "{host} takes no more writes, its database is full; compact and defragment it, then `etcdctl alarm disarm`"
-                )),
+                ))),
             ),
             Code::ResourceExhausted => (Why::Other, Error::unavailable(format!("{host} has too much to do: {said}"))),
             Code::Unavailable if status_is_from_server(status) => {
                 (Why::Endpoint, effect.unknown(Error::unavailable(format!("{host} could not do it now: {said}"))))
             }
+            // The client library says it too, of an answer that is larger than it takes: what was asked for is done then.
+            Code::OutOfRange => {
+                (Why::Other, effect.unknown(refused(ErrorKind::Unsupported, format!("{host} refuses: {said}"))))
+            }
             Code::InvalidArgument
-            | Code::OutOfRange
             | Code::FailedPrecondition
             | Code::NotFound
             | Code::Unimplemented => (Why::Other, refused(ErrorKind::Unsupported, format!("{host} refuses: {said}"))),
@@ -136,5 +140,38 @@ impl From<Refusal> for Error {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         Refusal { why: Why::Other, error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_that_may_have_been_done_is_never_called_undone() {
+        // SAFETY 9
+        let of = |code, said: &str, effect| Refusal::of(&Status::new(code, said), "h", None, effect).error;
+        for (code, said) in [
+            (Code::Unavailable, "etcdserver: request timed out"),
+            (Code::Unavailable, "etcdserver: request timed out, possibly due to previous leader failure"),
+            (Code::Unavailable, "etcdserver: leader changed"),
+            (Code::ResourceExhausted, "etcdserver: mvcc: database space exceeded"),
+            (Code::OutOfRange, "Error, decoded message length too large"),
+            (Code::DeadlineExceeded, "context deadline exceeded"),
+            (Code::Cancelled, "operation was canceled"),
+            (Code::Unknown, "transport error"),
+            (Code::Internal, "protocol error"),
+        ] {
+            assert!(of(code, said, Effect::Writes).is_indeterminate(), "{code:?}: {said}");
+            assert!(!of(code, said, Effect::Reads).is_indeterminate(), "{code:?}: {said}");
+        }
+        for (code, said) in [
+            (Code::NotFound, "etcdserver: requested lease not found"),
+            (Code::Unauthenticated, "etcdserver: invalid auth token"),
+            (Code::PermissionDenied, "etcdserver: permission denied"),
+            (Code::ResourceExhausted, "etcdserver: too many requests"),
+        ] {
+            assert!(!of(code, said, Effect::Writes).is_indeterminate(), "{code:?}: {said}");
+        }
     }
 }

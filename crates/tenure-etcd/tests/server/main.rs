@@ -2,6 +2,7 @@
 
 mod cost;
 mod disturbances;
+mod late;
 mod rules;
 mod scene;
 mod seeds;
@@ -12,7 +13,9 @@ use testbed::etcd::{Release, missing};
 
 fn main() {
     let mut trials = Trials::new().at_once(4);
-    for (name, test) in [seeds::TESTS, rules::TESTS, setups::TESTS, cost::TESTS, disturbances::TESTS].concat() {
+    for (name, test) in
+        [seeds::TESTS, rules::TESTS, late::TESTS, setups::TESTS, cost::TESTS, disturbances::TESTS].concat()
+    {
         trials = trials.needing(missing(), name, test);
     }
     let flawed = Release::Flawed.tool().missing();

@@ -7,12 +7,12 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tenure::backend::{Attempt, AttemptId, Beat, Bid, Cover, Evicted, Grant, Hint, Sight, Standing, TenureId};
 use tenure::machine::Plan;
-use tenure::{Backend, BootClock, CandidateName, Clock, Seat, TimingBuilder};
+use tenure::{Backend, BootClock, CandidateName, Clock, ErrorKind, Seat, TimingBuilder};
 use tenure_etcd::EtcdBackend;
 use testbed::Proxy;
 use testbed::etcd::Etcd;
 
-use crate::scene::{PATIENCE, Test, backend, run};
+use crate::scene::{PATIENCE, Test, backend, campaign_on, leads, run};
 
 pub(crate) const TESTS: &[Test] = &[
     ("rules::whoever_came_first_leads_whatever_its_lease_is_called", whoever_came_first_leads),
@@ -21,6 +21,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("rules::a_keepalive_counts_from_before_it_was_sent", a_keepalive_counts_from_before_it_was_sent),
     ("rules::a_watch_whose_connection_breaks_says_so", a_watch_whose_connection_breaks_says_so),
     ("rules::an_evicted_office_is_barred_for_a_lease", an_evicted_office_is_barred_for_a_lease),
+    ("rules::the_same_election_on_clones_is_refused", the_same_election_on_clones_is_refused),
+    ("rules::a_foreign_holder_is_named_in_plain_text", a_foreign_holder_is_named_in_plain_text),
     ("rules::who_is_asked_to_resign_keeps_its_token", who_is_asked_to_resign_keeps_its_token),
 ];
 
@@ -39,17 +41,21 @@ impl Contender {
     }
 
     pub(crate) fn bid(&self, seat: &str, count: u64) -> Bid {
-        let timing = TimingBuilder { lease: Some(LEASE), ..TimingBuilder::default() }.build().expect("it is safe");
+        self.bid_for(seat, count, LEASE)
+    }
+
+    pub(crate) fn bid_for(&self, seat: &str, count: u64, lease: Duration) -> Bid {
+        let timing = TimingBuilder { lease: Some(lease), ..TimingBuilder::default() }.build().expect("it is safe");
         let (seat, name) = (Seat::new(seat).expect("a name"), CandidateName::new("one").expect("a name"));
         let plan = Plan::new(seat, name, self.nonce, Arc::new(timing), self.backend.traits());
         Bid::new(Arc::new(plan), TenureId::new(self.nonce, count), None)
     }
 
-    fn attempt(&self) -> Attempt {
+    pub(crate) fn attempt(&self) -> Attempt {
         Attempt { id: AttemptId(self.calls.fetch_add(1, Ordering::Relaxed)), sent: BootClock.now() }
     }
 
-    async fn stands(&self, bid: &Bid) -> Standing {
+    pub(crate) async fn stands(&self, bid: &Bid) -> Standing {
         self.backend.stand(bid, self.attempt()).await.expect("etcd answers")
     }
 
@@ -174,5 +180,38 @@ fn who_is_asked_to_resign_keeps_its_token() {
         let after = one.wins(&bid).await;
         assert!(after.asked_to_resign && after.version != before.version);
         assert_eq!(after.token, before.token);
+    });
+}
+
+/// What others propose may be anything, and an error of ours ends in a terminal.
+fn a_foreign_holder_is_named_in_plain_text() {
+    let etcd = Etcd::start().expect("etcd starts");
+    run(async {
+        etcd.ctl(&["put", "office/1f", "red \u{1b}[31m\nname"]).expect("etcdctl works");
+        let one = Contender::new(&etcd.url());
+        let administer = one.backend.administer().expect("etcd can");
+        let error = administer.ask_to_resign(one.bid("office", 1).seat()).await.expect_err("it cannot be asked");
+        assert!(error.to_string().contains("[31m") && !error.to_string().contains(char::is_control), "{error:?}");
+    });
+}
+
+/// SAFETY 21: to etcd the two would be one key.
+fn the_same_election_on_clones_is_refused() {
+    let etcd = Etcd::start().expect("etcd starts");
+    run(async {
+        let backend = backend(&etcd.url());
+        let first = campaign_on(&backend, "office", "first", LEASE);
+        leads(&first).await;
+        let second = campaign_on(&backend, "office", "second", LEASE);
+        let refused = tokio::time::timeout(PATIENCE, second.wait_for_leadership()).await.expect("at once");
+        assert_eq!(refused.expect_err("it is refused").kind(), ErrorKind::AlreadyRunning);
+        assert!(first.is_leader());
+        // At the seam too, where another driver may stand above.
+        let [one, other] = [Contender::new(&etcd.url()), Contender::new(&etcd.url())];
+        let other = Contender { backend: one.backend.clone(), ..other };
+        one.wins(&one.bid("seam", 1)).await;
+        let refused = other.backend.stand(&other.bid("seam", 1), other.attempt()).await;
+        assert_eq!(refused.expect_err("it is refused").kind(), ErrorKind::AlreadyRunning);
+        one.wins(&one.bid("seam", 1)).await;
     });
 }

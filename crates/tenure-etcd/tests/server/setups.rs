@@ -11,6 +11,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("setups::a_cluster_without_a_majority_says_so", a_cluster_without_a_majority_says_so),
     ("setups::a_role_on_another_prefix_is_told_what_to_grant", a_role_on_another_prefix_is_told_what_to_grant),
     ("setups::a_wrong_password_or_none_is_told", a_wrong_password_or_none_is_told),
+    ("setups::a_watch_is_set_up_with_the_login_of_now", a_watch_is_set_up_with_the_login_of_now),
     ("setups::a_user_where_there_are_none_is_told", a_user_where_there_are_none_is_told),
     ("setups::certificates_that_are_not_good_are_told_apart", certificates_that_are_not_good_are_told_apart),
     ("setups::nobody_there_is_told", nobody_there_is_told),
@@ -91,6 +92,25 @@ fn a_wrong_password_or_none_is_told() {
         etcd.ctl(&["auth", "enable"]).expect("etcdctl works");
         std::fs::write(&file, "new\n").expect("it can be written");
         backend.inspect(&seat()).await.expect("it logs in again, with the new password");
+    });
+}
+
+/// The stream of watches keeps the token that it began with, and any change to users or roles makes that one old.
+fn a_watch_is_set_up_with_the_login_of_now() {
+    let mut etcd = Etcd::with().signed_tokens().start().expect("etcd starts");
+    etcd.admit_only("candidate", "s3cret", "services/").expect("users can be switched on");
+    run(async {
+        let backend = backend(&format!("etcd://candidate:s3cret@{}/services", etcd.address()));
+        let _first = backend.watch(&seat(), None).await.expect("it may");
+        etcd.ctl(&["role", "add", "unrelated"]).expect("etcdctl works");
+        let mut refusals = Vec::new();
+        for _ in 0..5 {
+            match backend.watch(&seat(), None).await {
+                Ok(_) => return,
+                Err(error) => refusals.push(error),
+            }
+        }
+        panic!("it may, and is refused for ever: {refusals:?}");
     });
 }
 

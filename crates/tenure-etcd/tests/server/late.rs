@@ -1,0 +1,87 @@
+//! Bids that come late, or of which nobody knows whether they came.
+
+use std::time::Duration;
+
+use tenure::Backend;
+use tenure::backend::{Bid, Cover, Sight, Standing};
+use testbed::Proxy;
+use testbed::etcd::Etcd;
+
+use crate::rules::Contender;
+use crate::scene::{Test, backend, run};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("late::a_bid_that_was_found_to_have_landed_is_not_cleared_away", a_bid_that_landed_is_not_cleared_away),
+    ("late::a_late_bid_under_another_lease_touches_no_newer_place", a_late_bid_touches_no_newer_place),
+    ("late::a_bid_that_landed_and_could_not_look_may_have_landed", a_bid_that_could_not_look_may_have_landed),
+    ("late::a_tenure_is_found_among_large_proposals", a_tenure_is_found_among_large_proposals),
+];
+
+/// SAFETY 9: after an unknown outcome the same bid is made again, and wins. Then its place is no longer one that ought to be gone.
+fn a_bid_that_landed_is_not_cleared_away() {
+    let etcd = Etcd::start().expect("etcd starts");
+    let proxy = Proxy::to(etcd.address()).expect("a proxy can be had");
+    run(async {
+        let one = Contender::new(&etcd.url_at(&[proxy.address()]));
+        let bid = one.bid("office", 1);
+        proxy.drop_answer_to(*b"office/");
+        let unknown = one.backend.stand(&bid, one.attempt()).await.expect_err("the answer was dropped");
+        assert!(unknown.is_indeterminate(), "{unknown}");
+        let grant = one.wins(&bid).await;
+        let Cover::Shared { session, .. } = grant.cover else { panic!("it is shared") };
+        for _ in 0..3 {
+            one.backend.heartbeat(session, one.attempt()).await.expect("etcd answers");
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+        let sight = backend(&etcd.url()).inspect(bid.seat()).await.expect("etcd answers");
+        assert!(sight.is_of(bid.tenure()), "a leader's own process removed its place: {sight:?}");
+    });
+}
+
+/// I6: a bid that was given up long ago finds its newer one under another lease.
+fn a_late_bid_touches_no_newer_place() {
+    let etcd = Etcd::start().expect("etcd starts");
+    run(async {
+        let one = Contender::new(&etcd.url());
+        let (early, late) = (one.bid_for("office", 1, Duration::from_secs(40)), one.bid("office", 2));
+        let grant = one.wins(&late).await;
+        let answer = one.stands(&early).await;
+        assert!(matches!(&answer, Standing::Held(sight) if sight.is_of(late.tenure())), "{answer:?}");
+        assert_eq!(one.wins(&late).await.token, grant.token);
+    });
+}
+
+/// The place is there; who leads could not be read, because what stands first in the queue is none.
+fn a_bid_that_could_not_look_may_have_landed() {
+    let etcd = Etcd::start().expect("etcd starts");
+    let proxy = Proxy::to(etcd.address()).expect("a proxy can be had");
+    run(async {
+        etcd.ctl(&["put", "jobs/settings", "not a candidate"]).expect("etcdctl works");
+        let one = Contender::new(&etcd.url_at(&[proxy.address()]));
+        let bid = one.bid("jobs", 1);
+        // The end of the range, and then its order: without a limit between them it is the search, not the bid.
+        proxy.drop_answer_to([&b"jobs0"[..], &[0x28, 1, 0x30, 2]].concat());
+        let failed = one.backend.stand(&bid, one.attempt()).await.expect_err("the answer was dropped");
+        assert_eq!(proxy.counts().dropped_answers, 1, "the fault did not bite");
+        let places = etcd.ctl(&["get", "--prefix", "--keys-only", "jobs/"]).expect("etcdctl works");
+        assert_eq!(places.split_whitespace().count(), 2, "its place is there: {places}");
+        assert!(failed.is_indeterminate(), "so it may not say that nothing was written: {failed}");
+    });
+}
+
+/// A guardian knows nothing but a tenure id, and foreign programs propose what they like.
+fn a_tenure_is_found_among_large_proposals() {
+    let etcd = Etcd::start().expect("etcd starts");
+    run(async {
+        let one = Contender::new(&etcd.url());
+        let bid: Bid = one.bid("office", 1);
+        one.wins(&bid).await;
+        let large = "x".repeat(120_000);
+        for number in 0..150 {
+            etcd.ctl(&["put", &format!("office/{number:x}"), &large]).expect("etcdctl works");
+        }
+        backend(&etcd.url()).withdraw(&bid).await.expect("it is found");
+        let sight = one.backend.inspect(bid.seat()).await.expect("etcd answers");
+        assert!(matches!(sight, Sight::Held(first) if first.tenure.is_none()));
+    });
+}
