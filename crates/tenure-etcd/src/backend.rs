@@ -75,8 +75,9 @@ impl Store {
     const LEAST_PATIENCE: Duration = Duration::from_secs(1);
     /// Between two tries of what fails at once.
     const BREATH: Duration = Duration::from_millis(50);
-    /// So long a bid whose outcome is unknown may still land.
-    const LATEST_LANDING: Duration = Duration::from_secs(60);
+    /// So long a bid whose outcome is unknown may still land: a kernel keeps sending for a quarter of an hour what a partition holds up, also after the
+    /// connection was closed. To look costs one read a keepalive.
+    const LATEST_LANDING: Duration = Duration::from_secs(15 * 60);
 
     pub(crate) fn queue<'a>(&'a self, seat: &'a Seat, within: Duration) -> Queue<'a> {
         Queue { link: &self.link, keys: &self.keys, seat, within }

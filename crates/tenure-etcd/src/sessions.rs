@@ -144,6 +144,9 @@ impl Sessions {
     }
 
     pub(crate) fn owes(&self, debt: Debt) {
+        if planted(Mutant::EtcdLateLandingForgotten) {
+            return;
+        }
         let mut inside = self.inside();
         inside.debts.retain(|old| (old.lease, &old.seat, old.tenure) != (debt.lease, &debt.seat, debt.tenure));
         inside.debts.push(debt);

@@ -203,6 +203,8 @@ mutants! {
     EtcdSessionUnlimited, "etcd-session-unlimited", "SAFETY 21: at most 1,000 seats a session", "a_lease_carries_a_thousand_seats_and_no_more";
     EtcdHerdWoken, "etcd-herd-woken", "DESIGN: only the next in line is told", "cost::of_a_hundred_that_wait_one_wakes";
     EtcdSilentWatchEnd, "etcd-silent-watch-end", "DESIGN: a watch never ends silently", "rules::a_watch_whose_connection_breaks_says_so";
+    EtcdSilentWatchKept, "etcd-silent-watch-kept", "DESIGN: a watch that is silent while the store moves on is left", "a_stream_that_stays_silent_while_the_store_moves_on_is_given_up";
+    EtcdLateLandingForgotten, "etcd-late-landing-forgotten", "SAFETY 9: what lands after it was withdrawn is cleared away", "late::a_bid_that_lands_after_its_withdrawal_is_cleared_by_a_keepalive";
     EtcdModRevisionToken, "etcd-mod-revision-token", "SAFETY 18: the token is the create revision", "rules::who_is_asked_to_resign_keeps_its_token";
     EtcdFlawedReleaseAdmitted, "etcd-flawed-release-admitted", "SAFETY 8: servers that extend revoked leases are refused", "releases_that_extend_revoked_leases_are_refused";
     EtcdEvictionUnbarred, "etcd-eviction-unbarred", "DESIGN: an evicted office stays barred", "rules::an_evicted_office_is_barred_for_a_lease";

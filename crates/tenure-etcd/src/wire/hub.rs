@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_core::Stream;
+use tenure::mutant::{Mutant, planted};
 use tokio::sync::mpsc::{self, Receiver, Sender, UnboundedReceiver, UnboundedSender};
 use tokio::task::AbortHandle;
 use tonic::client::Grpc;
@@ -111,7 +112,7 @@ impl Hub {
             _ if table.watches.is_empty() || reached >= revision => table.demanded = None,
             _ if revision < table.latest_start => table.demanded = None,
             Some((demanded, since)) if reached < demanded => {
-                if since.elapsed() >= Self::SILENCE {
+                if since.elapsed() >= Self::SILENCE && !planted(Mutant::EtcdSilentWatchKept) {
                     drop(table);
                     tracing::warn!("watches of etcd are silent although the store moves on; they are set up anew");
                     self.end();
@@ -246,5 +247,47 @@ impl Stream for Requests {
         context: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Option<WatchRequest>> {
         self.0.poll_recv(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::message::ResponseHeader;
+    use super::*;
+
+    fn hub() -> (Hub, UnboundedReceiver<WatchRequest>) {
+        let (requests, sent) = mpsc::unbounded_channel();
+        let shared = Arc::new(Shared { requests, table: Mutex::default(), heard: AtomicU64::new(0) });
+        (Hub { shared, task: tokio::spawn(std::future::pending::<()>()).abort_handle() }, sent)
+    }
+
+    fn answer(watch_id: i64, revision: i64, created: bool) -> WatchResponse {
+        let header = Some(ResponseHeader { revision, ..ResponseHeader::default() });
+        WatchResponse { header, watch_id, created, ..WatchResponse::default() }
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_stays_silent_while_the_store_moves_on_is_given_up() {
+        let (hub, mut sent) = hub();
+        let mut watch = hub.watch(b"office/1f".into(), Vec::new(), 5).expect("it stands");
+        hub.shared.table().take(answer(1, 4, true));
+        assert!(matches!(watch.next().await, Some(Report::Created)));
+        assert!(matches!(sent.recv().await, Some(WatchRequest { union: Some(WatchUnion::Create(_)) })));
+        hub.must_have_reached(4);
+        assert!(sent.is_empty(), "it begins after that");
+        hub.must_have_reached(7);
+        assert!(matches!(sent.recv().await, Some(WatchRequest { union: Some(WatchUnion::Progress(_)) })));
+        let long_ago = |hub: &Hub| {
+            let since = Instant::now().checked_sub(Hub::SILENCE).expect("the host runs longer than that");
+            hub.shared.table().demanded.as_mut().expect("it was asked").1 = since;
+        };
+        long_ago(&hub);
+        hub.shared.table().take(answer(-1, 7, false));
+        hub.must_have_reached(7);
+        assert!(!hub.is_over(), "it has told everything");
+        hub.must_have_reached(9);
+        long_ago(&hub);
+        hub.must_have_reached(9);
+        assert!(hub.is_over() && watch.next().await.is_none(), "whoever watches hears that it is over");
     }
 }

@@ -8,12 +8,13 @@ use testbed::Proxy;
 use testbed::etcd::Etcd;
 
 use crate::rules::Contender;
-use crate::scene::{Test, backend, run};
+use crate::scene::{Test, backend, eventually, run};
 
 pub(crate) const TESTS: &[Test] = &[
     ("late::a_bid_that_was_found_to_have_landed_is_not_cleared_away", a_bid_that_landed_is_not_cleared_away),
     ("late::a_late_bid_under_another_lease_touches_no_newer_place", a_late_bid_touches_no_newer_place),
     ("late::a_bid_that_landed_and_could_not_look_may_have_landed", a_bid_that_could_not_look_may_have_landed),
+    ("late::a_bid_that_lands_after_its_withdrawal_is_cleared_by_a_keepalive", a_bid_that_lands_after_its_withdrawal),
     ("late::a_tenure_is_found_among_large_proposals", a_tenure_is_found_among_large_proposals),
 ];
 
@@ -66,6 +67,32 @@ fn a_bid_that_could_not_look_may_have_landed() {
         let places = etcd.ctl(&["get", "--prefix", "--keys-only", "jobs/"]).expect("etcdctl works");
         assert_eq!(places.split_whitespace().count(), 2, "its place is there: {places}");
         assert!(failed.is_indeterminate(), "so it may not say that nothing was written: {failed}");
+    });
+}
+
+/// The lease lives on for another election, and would keep the place for ever.
+fn a_bid_that_lands_after_its_withdrawal() {
+    let etcd = Etcd::start().expect("etcd starts");
+    let proxies = [0, 1].map(|_| Proxy::to(etcd.address()).expect("a proxy can be had"));
+    run(async {
+        let one = Contender::new(&etcd.url_at(&[proxies[0].address(), proxies[1].address()]));
+        let Cover::Shared { session, .. } = one.wins(&one.bid("other", 1)).await.cover else { panic!("it is shared") };
+        let used = proxies.iter().max_by_key(|proxy| proxy.counts().connections).expect("there are two");
+        let places = || etcd.ctl(&["get", "--prefix", "--keys-only", "office/"]).expect("etcdctl works");
+        used.stall();
+        let bid = one.bid("office", 1);
+        let unknown = one.backend.stand(&bid, one.attempt()).await.expect_err("it is held up");
+        assert!(unknown.is_indeterminate(), "{unknown}");
+        one.backend.withdraw(&bid).await.expect("the other way is open");
+        assert_eq!(places(), "", "it has not landed yet");
+        used.heal();
+        eventually("it lands late", async || !places().is_empty()).await;
+        eventually("it is cleared away", async || {
+            one.backend.heartbeat(session, one.attempt()).await.expect("etcd answers");
+            places().is_empty()
+        })
+        .await;
+        one.wins(&one.bid("other", 1)).await;
     });
 }
 
