@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 
-use crate::subject::{Fault, Request};
+use crate::subject::{Breaks, Fault, Request};
 
 /// What goes wrong.
 #[derive(Clone, Debug)]
@@ -68,6 +68,14 @@ impl Kind {
         }
     }
 
+    /// What it excuses.
+    fn breaks(&self) -> Breaks {
+        match self {
+            Kind::Servers(fault) => fault.breaks,
+            _ => Breaks::Nothing,
+        }
+    }
+
     /// What it strikes, so that two of one sort do not strike the same at once.
     pub(crate) fn part(&self) -> Part {
         match self {
@@ -117,9 +125,19 @@ pub(crate) fn kinds(networked: bool, wall: bool, marks: Vec<(Request, Vec<u8>)>,
     kinds
 }
 
+/// Where servers take long to settle after a fault, so many of the others come for each that excuses: or most of a run would be excused.
+const BETWEEN_FAILOVERS: usize = 4;
+
+/// All kinds, each as often as it is to come.
+fn deck_of(kinds: &[Kind]) -> Vec<Kind> {
+    let settles_slowly = kinds.iter().any(|kind| kind.breaks() == Breaks::Past);
+    let copies = |kind: &Kind| if settles_slowly && kind.breaks() == Breaks::Nothing { BETWEEN_FAILOVERS } else { 1 };
+    kinds.iter().flat_map(|kind| std::iter::repeat_n(kind.clone(), copies(kind))).collect()
+}
+
 /// The schedule of a seed: kinds come as from a deck that is shuffled anew when it is through, so that none is missing.
 pub(crate) fn schedule(seed: u64, kinds: &[Kind], candidates: usize, lease: Duration) -> impl Iterator<Item = Step> {
-    let (mut random, kinds) = (Rng::with_seed(seed), kinds.to_vec());
+    let (mut random, kinds) = (Rng::with_seed(seed), deck_of(kinds));
     let mut deck: Vec<Kind> = Vec::new();
     std::iter::from_fn(move || {
         if deck.is_empty() {
@@ -143,6 +161,17 @@ pub(crate) fn schedule(seed: u64, kinds: &[Kind], candidates: usize, lease: Dura
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_excuses_for_long_comes_seldom() {
+        let failover = Fault { name: "failover", breaks: Breaks::Past, lasts: Duration::ZERO..Duration::ZERO };
+        let deleted = Fault { name: "deleted", breaks: Breaks::Record, ..failover.clone() };
+        let count = |deck: &[Kind], name| deck.iter().filter(|kind| kind.name() == name).count();
+        let deck = deck_of(&kinds(false, false, Vec::new(), vec![failover, deleted.clone()]));
+        assert_eq!(["killed", "failover", "deleted"].map(|name| count(&deck, name)), [4, 1, 1]);
+        let deck = deck_of(&kinds(false, false, Vec::new(), vec![deleted]));
+        assert_eq!(["killed", "deleted"].map(|name| count(&deck, name)), [1, 1]);
+    }
 
     #[test]
     fn a_seed_gives_the_same_schedule_again_and_misses_no_kind() {
