@@ -12,6 +12,9 @@ use crate::backend::{
 use crate::machine::Plan;
 use crate::{Backend, CandidateName, Error, Moment, Seat, TimingBuilder};
 
+/// So often a call that fails for the moment is made.
+const TRIES: usize = 3;
+
 /// One process that runs for offices: a client, a name, and the nonce of one incarnation.
 pub(super) struct Contender {
     bench: Bench,
@@ -133,14 +136,24 @@ impl Contender {
         Ok((standing, attempt.sent))
     }
 
+    /// As a candidate does: what fails for the moment is tried again. The same bid may be made twice.
+    async fn stand_patiently(&self, bid: &Bid) -> (Standing, Moment) {
+        let mut outcome = self.try_stand(bid).await;
+        for _ in 1..TRIES {
+            if outcome.as_ref().is_err_and(Error::is_transient) {
+                outcome = self.try_stand(bid).await;
+            }
+        }
+        outcome.unwrap_or_else(|error| panic!("{} could not stand: {error:?}", self.name))
+    }
+
     pub(super) async fn stand(&self, bid: &Bid) -> Standing {
-        self.try_stand(bid).await.unwrap_or_else(|error| panic!("{} could not stand: {error:?}", self.name)).0
+        self.stand_patiently(bid).await.0
     }
 
     /// Stands; the office, if elected.
     pub(super) async fn runs(&self, bid: &Bid) -> Option<Office> {
-        let (standing, sent) =
-            self.try_stand(bid).await.unwrap_or_else(|error| panic!("{} could not stand: {error:?}", self.name));
+        let (standing, sent) = self.stand_patiently(bid).await;
         match standing {
             Standing::Elected(grant) => {
                 assert_eq!(grant.tenure, bid.tenure(), "a grant is for the tenure that was bid for");
@@ -242,9 +255,19 @@ impl Contender {
         }
     }
 
+    /// As a heart does: what fails for the moment is tried again.
     pub(super) async fn beat(&self, session: SessionId) -> Beat {
-        let beat = self.answered("heartbeat", self.backend.heartbeat(session, self.attempt())).await;
-        beat.unwrap_or_else(|error| panic!("{} could not beat: {error:?}", self.name))
+        let mut outcome = self.try_beat(session).await;
+        for _ in 1..TRIES {
+            if outcome.as_ref().is_err_and(Error::is_transient) {
+                outcome = self.try_beat(session).await;
+            }
+        }
+        outcome.unwrap_or_else(|error| panic!("{} could not beat: {error:?}", self.name))
+    }
+
+    async fn try_beat(&self, session: SessionId) -> Result<Beat, Error> {
+        self.answered("heartbeat", self.backend.heartbeat(session, self.attempt())).await
     }
 
     pub(super) async fn renew_many(&self, offices: &[&Office]) -> Vec<Renewal> {
