@@ -9,7 +9,7 @@ pub(crate) struct Prefix(String);
 impl Prefix {
     pub(crate) const DEFAULT: &'static str = "tenure:";
 
-    /// A record and its counter are written by one script, so a cluster has to keep them on one server. What decides that is the part of a
+    /// One script names a record and its counter, so a cluster has to keep them on one server. What decides that is the part of a
     /// name between the first `{` and the `}` after it, or else the whole name.
     pub(crate) fn new(text: &str) -> Result<Self, Error> {
         let wrong = |why: &str| {

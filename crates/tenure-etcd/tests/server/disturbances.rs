@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{Alarm, Campaign, Ending, Event, State};
+use tenure::{Alarm, Campaign, Ending, Event, Events, State};
 use testbed::Proxy;
 use testbed::etcd::{Cluster, Etcd};
 
@@ -122,19 +122,23 @@ fn a_restored_store_is_refused_and_alarmed() {
         etcd.kill();
         etcd.restore(&old).expect("a copy can be put back");
         etcd.restart().expect("it starts again");
-        let alarmed = async {
-            while let Some(event) = events.next().await {
-                if let Event::Alarmed(alarm @ (Alarm::TokenWentBack { .. } | Alarm::StoreReplaced { .. })) = event {
-                    return alarm;
-                }
-            }
-            panic!("the campaign ended");
-        };
-        let alarm = tokio::time::timeout(PATIENCE, alarmed).await.expect("it is alarmed");
+        let alarm = alarm_about_the_store(&mut events).await;
         assert!(matches!(alarm, Alarm::TokenWentBack { .. }), "the cluster has the same id: {alarm}");
         assert!(!campaign.is_leader());
         assert_ne!(campaign.state(), State::Leader);
     });
+}
+
+async fn alarm_about_the_store(events: &mut Events) -> Alarm {
+    let alarmed = async {
+        while let Some(event) = events.next().await {
+            if let Event::Alarmed(alarm @ (Alarm::TokenWentBack { .. } | Alarm::StoreReplaced { .. })) = event {
+                return alarm;
+            }
+        }
+        panic!("the campaign ended");
+    };
+    tokio::time::timeout(PATIENCE, alarmed).await.expect("it is alarmed")
 }
 
 /// SAFETY 18: another cluster under the same address is noticed by its id, also where its numbers are higher.
@@ -149,15 +153,7 @@ fn a_cluster_made_anew_is_refused_and_alarmed() {
         for number in 0..100 {
             etcd.ctl(&["put", "noise", &number.to_string()]).expect("etcdctl works");
         }
-        let alarmed = async {
-            while let Some(event) = events.next().await {
-                if let Event::Alarmed(alarm @ (Alarm::TokenWentBack { .. } | Alarm::StoreReplaced { .. })) = event {
-                    return alarm;
-                }
-            }
-            panic!("the campaign ended");
-        };
-        let alarm = tokio::time::timeout(PATIENCE, alarmed).await.expect("it is alarmed");
+        let alarm = alarm_about_the_store(&mut events).await;
         assert!(matches!(alarm, Alarm::StoreReplaced { .. }), "{alarm}");
     });
 }
