@@ -61,6 +61,7 @@ mutants! {
     AnyReleaseSkips, "any-release-skips", "SAFETY 14: a release names the last seen tenure", "settling_is_not_skipped_after_a_release_by_anybody_else";
     ForeignReleaseSkips, "foreign-release-skips", "SAFETY 14: settling is never skipped after a foreign holder", "settling_is_never_skipped_after_a_foreign_holder";
     FailureIsLoss, "failure-is-loss", "SAFETY 15: a lost connection is no loss", "a_lost_connection_is_neither_leadership_nor_its_loss,three_transient_errors_then_success_keep_leadership";
+    CampaignForgets, "campaign-forgets", "SAFETY 18: a candidate remembers tokens from one campaign to the next", "a_candidate_remembers_tokens_from_one_campaign_to_the_next";
     SeenTokenForgotten, "seen-token-forgotten", "SAFETY 18: a token seen in another's hand is remembered", "a_token_that_was_seen_in_anothers_hand_is_remembered";
     ReplacementUnnoticed, "replacement-unnoticed", "SAFETY 18: a store replaced under a leader", "a_store_replaced_under_a_leader_ends_its_tenure";
     CoverWentBack, "cover-went-back", "SAFETY 21: an older heartbeat moves nothing", "a_heartbeat_older_than_the_last_moves_nothing";
