@@ -25,25 +25,28 @@ const LATEST: std::time::Duration = std::time::Duration::from_secs(30);
 const MOST: usize = 20_000;
 
 pub(super) fn check(record: &Record) -> Result<(), Broken> {
-    let calls: Vec<&Call> = record.lives.iter().flat_map(|life| &life.calls).chain(&record.looks).collect();
-    let calls: Vec<&Call> = calls.into_iter().filter(|call| call.outcome != Outcome::Failed).collect();
-    let touched = record.strikes.iter().filter(|strike| strike.breaks != Breaks::Nothing);
-    let rules = Rules { lease: record.lease.as_nanos() as u64, contenders_judge: record.contenders_judge };
-    let mut replay = Replay::new(rules, &calls);
-    let mut events: Vec<(Moment, u8, Event)> = Vec::new();
-    for (number, call) in calls.iter().enumerate() {
-        events.push((call.start, 0, Event::Call(number)));
-        match call.end.filter(|_| is_answered(call)) {
-            Some(end) => events.push((end, 1, Event::Answer(number))),
-            None => events.push((call.start.after(LATEST), 1, Event::Forget(number))),
+    let touched = || record.strikes.iter().filter(|strike| strike.breaks != Breaks::Nothing);
+    let calls = record.lives.iter().flat_map(|life| &life.calls).chain(&record.looks);
+    let calls = calls.filter(|call| call.outcome != Outcome::Failed);
+    let (mut judged, mut events): (Vec<Call>, Vec<(Moment, u8, Event)>) = Default::default();
+    for call in calls {
+        let (number, end) = (judged.len(), call.end.filter(|_| is_answered(call)));
+        let last = end.unwrap_or(call.start.after(LATEST));
+        // What was asked while somebody changed the record may have met anything: it counts for what it may have written alone.
+        let disturbed = touched().any(|strike| call.start <= strike.to && strike.from <= last);
+        if disturbed && !matches!(call.act, Act::Stand { .. } | Act::Renew { .. } | Act::Withdraw { .. }) {
+            continue;
         }
+        events.push((call.start, 0, Event::Call(number)));
+        let event = if disturbed || end.is_none() { Event::Forget(number) } else { Event::Answer(number) };
+        events.push((last, 1, event));
+        judged.push(if disturbed { Call { outcome: Outcome::Unknown, ..call.clone() } } else { call.clone() });
     }
-    for strike in touched {
-        events.push((strike.from, 0, Event::Touch(true)));
-        events.push((strike.to, 2, Event::Touch(false)));
-    }
+    events.extend(touched().map(|strike| (strike.to, 2, Event::Touched(strike.breaks))));
     // At one instant calls come before answers: the order that explains more.
     events.sort_by_key(|(at, order, _)| (*at, *order));
+    let rules = Rules { lease: record.lease.as_nanos() as u64, contenders_judge: record.contenders_judge };
+    let mut replay = Replay::new(rules, &judged);
     for (at, _, event) in events {
         replay.step(at, event).map_err(|what| (at, what))?;
     }
@@ -58,8 +61,8 @@ enum Event {
     Call(usize),
     Answer(usize),
     Forget(usize),
-    /// Somebody changes the record behind the store's back, from now on or no longer.
-    Touch(bool),
+    /// Somebody changed the record behind the store's back, until now.
+    Touched(Breaks),
 }
 
 /// A state that the store may be in, and which of the calls under way have taken effect.
@@ -95,33 +98,31 @@ impl Seen {
 
 struct Replay<'a> {
     rules: Rules,
-    calls: &'a [&'a Call],
+    calls: &'a [Call],
     under_way: BTreeSet<usize>,
-    touched: u32,
+    /// Everybody who ever bade.
+    bade: BTreeSet<TenureId>,
     possible: HashSet<Possibility>,
 }
 
 impl<'a> Replay<'a> {
-    fn new(rules: Rules, calls: &'a [&'a Call]) -> Self {
+    fn new(rules: Rules, calls: &'a [Call]) -> Self {
         let possible =
             HashSet::from([Possibility { office: Office::default(), done: BTreeSet::new(), used: BTreeSet::new() }]);
-        Replay { rules, calls, under_way: BTreeSet::new(), touched: 0, possible }
+        Replay { rules, calls, under_way: BTreeSet::new(), bade: BTreeSet::new(), possible }
     }
 
     fn step(&mut self, now: Moment, event: Event) -> Result<(), String> {
         match event {
             Event::Call(number) => {
                 self.under_way.insert(number);
+                if let Act::Stand { tenure, .. } = &self.calls[number].act {
+                    self.bade.insert(*tenure);
+                }
                 Ok(())
             }
-            Event::Touch(on) => {
-                if on {
-                    self.touched += 1;
-                } else {
-                    // The last instant at which it may have been touched.
-                    self.touch();
-                    self.touched -= 1;
-                }
+            Event::Touched(breaks) => {
+                self.touched(breaks);
                 Ok(())
             }
             Event::Forget(number) => {
@@ -145,21 +146,23 @@ impl<'a> Replay<'a> {
             .collect();
     }
 
-    fn touch(&mut self) {
-        let touched: Vec<_> =
-            self.possible.iter().map(|one| Possibility { office: one.office.touched(), ..one.clone() }).collect();
-        self.possible.extend(touched);
+    /// The record may be anything; where the store is one of the past, whoever ever waited may wait again. Nothing allows more.
+    fn touched(&mut self, breaks: Breaks) {
+        let nobody = BTreeSet::new();
+        let waits = if breaks == Breaks::Past { &self.bade } else { &nobody };
+        let touch = |one: Possibility| Possibility { office: one.office.touched(waits), ..one };
+        self.possible = self.possible.drain().map(touch).collect();
     }
 
     /// Lets everything take effect at once that changes nothing and could change nothing later: whatever is possible without it is possible with it.
     /// Otherwise each order of looks would be a possibility of its own.
     fn settle(&self, now: Moment, one: &mut Possibility) {
         for &number in &self.under_way {
-            let call = self.calls[number];
+            let call = &self.calls[number];
             let idle = match (&call.act, &call.outcome) {
                 (_, Outcome::Saw(_) | Outcome::Beaten { .. }) => true,
                 // It could remove only what somebody may yet write.
-                (Act::Withdraw { tenure }, Outcome::Done) => self.touched == 0 && !self.may_stand(*tenure, one),
+                (Act::Withdraw { tenure }, Outcome::Done) => !self.may_stand(*tenure, one),
                 _ => false,
             };
             if idle && !one.done.contains(&number) && one.office.after(call, now, self.rules) == [one.office.clone()] {
@@ -179,8 +182,8 @@ impl<'a> Replay<'a> {
     fn next(&self, one: &Possibility) -> Vec<usize> {
         let mut next: Vec<usize> = Vec::new();
         for &number in self.under_way.iter().filter(|call| !one.done.contains(call) && !one.used.contains(call)) {
-            let call = self.calls[number];
-            let again = |other: &usize| !is_answered(self.calls[*other]) && self.calls[*other].act == call.act;
+            let call = &self.calls[number];
+            let again = |other: &usize| !is_answered(&self.calls[*other]) && self.calls[*other].act == call.act;
             if is_answered(call) || !next.iter().any(again) {
                 next.push(number);
             }
@@ -190,9 +193,6 @@ impl<'a> Replay<'a> {
 
     /// Keeps what explains this answer. All that takes effect before it does so by now.
     fn answer(&mut self, now: Moment, number: usize) -> Result<(), String> {
-        if self.touched > 0 {
-            self.touch();
-        }
         let (mut found, mut seen, mut steps) = (HashSet::new(), Seen::default(), 0);
         // What uses up least comes first, so that what is worse is known as such.
         let mut open: BTreeMap<usize, Vec<Possibility>> = BTreeMap::new();
@@ -217,10 +217,14 @@ impl<'a> Replay<'a> {
                 continue;
             }
             for call in self.next(&one) {
-                for office in one.office.after(self.calls[call], now, self.rules) {
+                for office in one.office.after(&self.calls[call], now, self.rules) {
                     let mut next = Possibility { office, ..one.clone() };
-                    let taken = if is_answered(self.calls[call]) { &mut next.done } else { &mut next.used };
-                    taken.insert(call);
+                    match (is_answered(&self.calls[call]), &self.calls[call].act) {
+                        (true, _) => next.done.insert(call),
+                        // It takes away what it finds, now or later: whether it has done so already need not be told apart.
+                        (false, Act::Withdraw { .. }) => false,
+                        (false, _) => next.used.insert(call),
+                    };
                     open.entry(next.used.len()).or_default().push(next);
                 }
             }
@@ -234,7 +238,7 @@ impl<'a> Replay<'a> {
     }
 
     fn explain(&self, number: usize) -> String {
-        let call = self.calls[number];
+        let call = &self.calls[number];
         let states: Vec<_> = self.possible.iter().take(4).map(|one| format!("{:?}", one.office)).collect();
         let others =
             self.under_way.iter().filter(|other| **other != number).map(|other| self.calls[*other].act.to_string());
@@ -324,6 +328,25 @@ mod tests {
         assert!(check(&run).is_ok());
         run.strikes[0] = strike("key deleted", None, 600, 610, Breaks::Record);
         assert!(check(&run).is_err(), "that was later");
+    }
+
+    #[test]
+    fn in_a_store_of_the_past_whoever_waited_may_wait_again() {
+        let waited = format!(
+            "call 0 200 stand {0} -\nanswer 0 210 queued {1} v100 100\ncall 1 220 withdraw {0}\nanswer 1 230 done\n",
+            id(2),
+            id(1)
+        );
+        let seen =
+            |at: u64, who| format!("call {at} {at} inspect\nanswer {at} {} saw {} v{at} {at}\n", at + 10, id(who));
+        let given_up = won(0, 1, 100, 110) + &format!("call 1 500 withdraw {}\nanswer 1 510 done\n", id(1));
+        let looks = seen(400, 1).replace("v400 400", "v100 100") + &seen(600, 2);
+        let mut run = record(&[(0, &given_up), (1, &waited)], &looks);
+        assert!(check(&run).is_err(), "it had left");
+        run.strikes.push(strike("key deleted", None, 300, 310, Breaks::Record));
+        assert!(check(&run).is_err(), "that touched the record alone");
+        run.strikes[0].breaks = Breaks::Past;
+        assert!(check(&run).is_ok());
     }
 
     #[test]

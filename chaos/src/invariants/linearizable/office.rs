@@ -16,7 +16,8 @@ pub(super) struct Rules {
     pub(super) contenders_judge: bool,
 }
 
-/// The record, as far as it is known, and who waits.
+/// The record, as far as it is known, and who waits. That somebody waits allows more and forbids nothing: only what was answered takes anybody out, and
+/// calls without an answer do not make a state of each set of those who may have left.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Office {
     record: Held,
@@ -62,9 +63,9 @@ impl Seen {
 }
 
 impl Office {
-    /// After somebody changed the record by hand.
-    pub(super) fn touched(&self) -> Self {
-        Office { record: Held::Anything, queue: self.queue.clone() }
+    /// After somebody changed the record by hand; these may wait as well.
+    pub(super) fn touched(&self, waits: &BTreeSet<TenureId>) -> Self {
+        Office { record: Held::Anything, queue: self.queue.union(waits).copied().collect() }
     }
 
     /// The office without how long it lasts, and that: what lasts for less allows more.
@@ -117,11 +118,8 @@ impl Office {
                 let lasts_until = at.start + at.rules.lease;
                 let token = own.and_then(|entry| entry.token);
                 let entry = Entry { tenure: Some(tenure), version: Seen::Unknown, token, lasts_until, session: None };
-                let mut offices = Vec::new();
-                if own.is_some() || free {
-                    offices.push(won(entry));
-                }
-                offices
+                let won = Office { record: Held::By(entry), queue: self.queue.clone() };
+                if own.is_some() || free { vec![won] } else { Vec::new() }
             }
             _ => Vec::new(),
         }
@@ -151,12 +149,14 @@ impl Office {
 
     fn withdrawn(&self, tenure: TenureId, unknown: bool) -> Vec<Office> {
         let mut office = self.clone();
-        let waited = office.queue.remove(&tenure);
         let held = self.is_of(tenure).is_some();
         if held {
             office.record = Held::Nobody;
         }
-        if unknown && !held && !waited { Vec::new() } else { vec![office] }
+        if !unknown {
+            office.queue.remove(&tenure);
+        }
+        if unknown && !held { Vec::new() } else { vec![office] }
     }
 
     fn beaten(&self, session: u64, until: u64) -> Office {
