@@ -14,9 +14,9 @@ use testbed::conformance::{Proxied, Store};
 use testbed::redis::{Cluster, Fsync, Redis, missing};
 
 fn main() {
-    Suite::new("redis in a cluster", Proxied::<Shared>::start)
+    Suite::new("redis in a cluster", Proxied::<Shared>::each())
         .needs("a Redis server", missing().is_none())
-        .threads(4)
+        .threads(8)
         .main()
 }
 

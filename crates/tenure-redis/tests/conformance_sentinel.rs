@@ -14,9 +14,9 @@ use testbed::conformance::{Proxied, Store};
 use testbed::redis::{Fsync, Redis, Sentinels, missing};
 
 fn main() {
-    Suite::new("redis with sentinels", Proxied::<Watched>::start)
+    Suite::new("redis with sentinels", Proxied::<Watched>::each())
         .needs("a Redis server", missing().is_none())
-        .threads(4)
+        .threads(8)
         .main()
 }
 
