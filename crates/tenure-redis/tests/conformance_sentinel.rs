@@ -65,4 +65,9 @@ impl Store for Watched {
     fn lease() -> Duration {
         Duration::from_millis(2_500)
     }
+
+    /// Several servers have to keep up.
+    fn stretch() -> Duration {
+        Duration::from_secs(4)
+    }
 }

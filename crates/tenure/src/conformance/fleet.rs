@@ -77,10 +77,10 @@ impl Fleet {
         &self.members[index]
     }
 
-    /// In what time there is a leader when nothing is broken any more (I8): a lease that has to run out, what the store adds to it, the pace
-    /// of candidates that poll, and a busy machine.
+    /// In what time there is a leader when nothing is broken any more (I8): a lease that has to run out, what the store adds to it, and the pace
+    /// of candidates that poll.
     pub(super) fn patience(&self) -> Duration {
-        (self.lease + self.bench.stretch()) * 2 + Duration::from_secs(10)
+        (self.lease + self.bench.stretch()) * 2 + Duration::from_secs(2)
     }
 
     /// Waits for a leader.
