@@ -12,7 +12,7 @@ const LEASE: Duration = Duration::from_secs(2);
 
 fn host(store: MemoryBackend, name: &str) -> Result<Candidate, Error> {
     // The job takes a moment, and the crons of two hosts are never quite in step: the office is kept longer than they differ.
-    Election::new(store, "cron/cleanup")?.candidate(name).lease(LEASE).at_least(Duration::from_millis(600)).build()
+    Election::new(store, "cron/cleanup")?.candidate(name).lease(LEASE).at_least(Duration::from_secs(1)).build()
 }
 
 #[tokio::main]
@@ -29,7 +29,7 @@ async fn main() -> Result<ExitCode, Error> {
     tokio::time::sleep(Duration::from_millis(100)).await;
     run_if_elected("host-2", &two).await?;
 
-    tokio::time::sleep(Duration::from_millis(800).saturating_sub(began.elapsed())).await;
+    tokio::time::sleep(Duration::from_secs(2).saturating_sub(began.elapsed())).await;
     println!("\nThe next round, and host-2 is the first.");
     run_if_elected("host-2", &two).await?;
     run_if_elected("host-1", &one).await?;

@@ -1,6 +1,7 @@
 //! The conformance suite over real servers: every client has a proxy of its own to each of them, and breaks only that.
 
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -43,27 +44,78 @@ pub trait Store: Send + Sized + 'static {
     }
 }
 
-/// A harness for it.
+/// Stores that are started and that no case uses.
+type Idle<S> = Arc<Mutex<Vec<S>>>;
+
+/// A harness for it: a store that no other case uses meanwhile.
 #[derive(Debug)]
-pub struct Proxied<S> {
-    store: Mutex<S>,
+pub struct Proxied<S: Store> {
+    store: Mutex<Loan<S>>,
     clients: Mutex<Vec<Vec<Proxy>>>,
 }
 
 impl<S: Store> Proxied<S> {
-    /// One fresh store; what cannot be started fails the case.
-    pub fn start() -> Self {
-        let store = S::start().unwrap_or_else(|failure| panic!("{failure}"));
-        Proxied { store: Mutex::new(store), clients: Mutex::default() }
+    /// Gives a harness to each case. Starting a store takes longer than most cases do, and the suite names offices anew in each: so a store
+    /// serves one case after the other, until one of them has killed or wiped it. What cannot be started fails the case.
+    pub fn each() -> impl Fn() -> Self + Send + Sync + 'static {
+        let idle = Idle::default();
+        move || Proxied { store: Mutex::new(Loan::from(&idle)), clients: Mutex::default() }
     }
 
-    fn store(&self) -> MutexGuard<'_, S> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    fn store(&self) -> MutexGuard<'_, Loan<S>> {
+        lock(&self.store)
     }
 
     fn each_proxy(&self, client: usize, turn: impl Fn(&Proxy)) {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)[client].iter().for_each(turn);
+        lock(&self.clients)[client].iter().for_each(turn);
     }
+}
+
+/// A store for one case; goes back when it is dropped, unless it was disturbed.
+#[derive(Debug)]
+struct Loan<S> {
+    store: Option<S>,
+    is_disturbed: bool,
+    idle: Idle<S>,
+}
+
+impl<S: Store> Loan<S> {
+    fn from(idle: &Idle<S>) -> Self {
+        let started = lock(idle).pop();
+        let store = started.map_or_else(S::start, Ok).unwrap_or_else(|failure| panic!("{failure}"));
+        Loan { store: Some(store), is_disturbed: false, idle: idle.clone() }
+    }
+}
+
+impl<S> Loan<S> {
+    /// The store, for what the next case would notice.
+    fn disturbed(&mut self) -> &mut S {
+        self.is_disturbed = true;
+        self.store.as_mut().expect(LENT)
+    }
+}
+
+impl<S> Deref for Loan<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        self.store.as_ref().expect(LENT)
+    }
+}
+
+impl<S> Drop for Loan<S> {
+    fn drop(&mut self) {
+        let store = self.store.take();
+        if !self.is_disturbed {
+            lock(&self.idle).extend(store);
+        }
+    }
+}
+
+const LENT: &str = "it is there until the loan ends";
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<S: Store> Harness for Proxied<S> {
@@ -72,7 +124,7 @@ impl<S: Store> Harness for Proxied<S> {
     }
 
     fn client(&self, number: usize) -> Arc<dyn Backend> {
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = lock(&self.clients);
         assert_eq!(clients.len(), number, "clients are asked for one after the other");
         let store = self.store();
         let proxies = store.servers().into_iter().map(Proxy::to).collect::<Result<Vec<_>, _>>();
@@ -111,7 +163,7 @@ impl<S: Store> Harness for Proxied<S> {
     }
 
     async fn restart(&self) -> Hooked {
-        Ok(self.store().restart()?)
+        Ok(self.store().disturbed().restart()?)
     }
 
     async fn remove(&self, seat: &Seat) -> Hooked {
@@ -123,6 +175,6 @@ impl<S: Store> Harness for Proxied<S> {
     }
 
     async fn wipe(&self) -> Hooked {
-        Ok(self.store().wipe()?)
+        Ok(self.store().disturbed().wipe()?)
     }
 }

@@ -6,10 +6,12 @@ mod cargo;
 mod chaos;
 mod failure;
 mod mutants;
+mod parallel;
 mod servers;
 mod simulate;
 mod step;
 mod test;
+mod test_program;
 mod test_report;
 mod verify;
 

@@ -1,13 +1,23 @@
 //! `cargo xtask test`: every test of the workspace, and nothing skipped.
 
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
-use crate::cargo::{cargo, describe, not_started, succeed};
+use crate::cargo::{cargo, describe, not_started, succeed, target_dir};
 use crate::failure::Failure;
+use crate::parallel::in_parallel;
 use crate::servers;
-use crate::step::step;
+use crate::step::{seconds, step};
+use crate::test_program::TestProgram;
 use crate::test_report::TestReport;
+
+/// How many test programs run at a time: most of them wait, for leases to end and for servers to start.
+const AT_A_TIME: usize = 2;
+
+/// Those that run by themselves: the first keeps every processor busy, the second needs three servers that keep up with each other.
+const ALONE: [&str; 2] = ["tenure/busy_application", "tenure-etcd/conformance_cluster"];
 
 /// Runs all tests, or those that `filter` names; it goes to the test programs as it stands.
 pub(crate) fn run(filter: &[String]) -> Result<(), Failure> {
@@ -16,43 +26,73 @@ pub(crate) fn run(filter: &[String]) -> Result<(), Failure> {
     let mut examples = cargo(["build", "--workspace", "--all-features", "--examples"]);
     let what = describe(&examples);
     step("examples", &what, || succeed(&mut examples))?;
-    let programs = tested("tests", test_programs(), filter)?;
-    let documentation = tested("doc tests", doc_tests(), filter)?;
+    let mut building = test_programs();
+    let what = describe(&building);
+    let programs = step("build", &what, || TestProgram::build(&mut building))?;
+    let what = format!("{} test programs, {AT_A_TIME} at a time", programs.len());
+    let programs = step("tests", &what, || side_by_side(&programs, filter))?;
+    let documentation = documentation(filter)?;
     let all = programs + documentation;
     println!("{all}");
     ran_something(&all, filter)
 }
 
-fn tested(name: &str, mut command: Command, filter: &[String]) -> Result<TestReport, Failure> {
-    command.args(filter);
-    // Conformance targets then fail on a case they would otherwise only report as skipped.
-    command.env("TENURE_STRICT", "1");
+fn test_programs() -> Command {
+    cargo(["test", "--workspace", "--all-features", "--lib", "--bins", "--tests"])
+}
+
+/// Runs them, and sums up what they say.
+fn side_by_side(programs: &[TestProgram], filter: &[String]) -> Result<TestReport, Failure> {
+    let is_alone = |program: &&TestProgram| ALONE.contains(&program.place().as_str());
+    let (alone, together): (Vec<_>, Vec<_>) = programs.iter().partition(is_alone);
+    let mut reports = in_parallel(AT_A_TIME, &together, |program| tested(program, filter))?;
+    reports.extend(in_parallel(1, &alone, |program| tested(program, filter))?);
+    let (mut all, mut failures) = (TestReport::default(), Vec::new());
+    for (program, (report, succeeded)) in together.iter().chain(&alone).zip(reports) {
+        if let Err(failure) = judge(&report, succeeded) {
+            failures.push(format!("{}: {failure}", program.place()));
+        }
+        all = all + report;
+    }
+    if failures.is_empty() { Ok(all) } else { Err(Failure::new(failures.join("; "))) }
+}
+
+/// Runs one; its output goes to a file, where a person can see what hangs, and is shown at its end.
+fn tested(program: &TestProgram, filter: &[String]) -> Result<(TestReport, bool), Failure> {
+    let place = program.place();
+    let failed = |error| Failure::new(format!("{place} could not be run: {error}"));
+    let path = target_dir().join("tests").join(program.file_name()).with_extension("log");
+    fs::create_dir_all(path.parent().unwrap_or(&path)).map_err(failed)?;
+    let log = File::create(&path).map_err(failed)?;
+    let mut command = program.command();
+    command.arg("--include-ignored").args(filter).stdout(log.try_clone().map_err(failed)?).stderr(log);
+    println!("{place} begins; see {}", path.display());
+    let started = Instant::now();
+    let status = strict(&mut command).status().map_err(failed)?;
+    let took = seconds(started.elapsed());
+    let output = fs::read(&path).map_err(failed)?;
+    let mut terminal = io::stdout().lock();
+    let header = format!("{place} ended with {status} in {took}");
+    writeln!(terminal, "{header}").and_then(|()| terminal.write_all(&output)).map_err(failed)?;
+    Ok((TestReport::read(&String::from_utf8_lossy(&output)), status.success()))
+}
+
+/// By themselves, because told to include ignored ones rustdoc reports them as passed without
+/// having compiled them.
+fn documentation(filter: &[String]) -> Result<TestReport, Failure> {
+    let mut command = cargo(["test", "--workspace", "--all-features", "--no-fail-fast", "--doc", "--"]);
+    strict(&mut command).args(filter);
     let what = describe(&command);
-    step(name, &what, || {
+    step("doc tests", &what, || {
         let (report, succeeded) = stream(&mut command)?;
         judge(&report, succeeded)?;
         Ok(report)
     })
 }
 
-fn test_programs() -> Command {
-    cargo([
-        "test",
-        "--workspace",
-        "--all-features",
-        "--no-fail-fast",
-        "--lib",
-        "--bins",
-        "--tests",
-        "--",
-        "--include-ignored",
-    ])
-}
-
-/// By themselves, because told to include ignored ones rustdoc reports them as passed without
-/// having compiled them.
-fn doc_tests() -> Command {
-    cargo(["test", "--workspace", "--all-features", "--no-fail-fast", "--doc", "--"])
+/// Conformance targets then fail on a case they would otherwise only report as skipped.
+fn strict(command: &mut Command) -> &mut Command {
+    command.env("TENURE_STRICT", "1")
 }
 
 /// Copies the output to the terminal as it comes, and reads it along the way.
@@ -102,7 +142,7 @@ fn judge(report: &TestReport, succeeded: bool) -> Result<(), Failure> {
         )));
     }
     if !succeeded {
-        return Err(Failure::new("cargo test did not succeed, though no test was reported as failed; see above"));
+        return Err(Failure::new("it did not succeed, though no test was reported as failed; see above"));
     }
     if report.ignored > 0 {
         return Err(Failure::new(format!(

@@ -121,6 +121,7 @@ fn two_with(scene: &Scene, level: &str, behaviour: &str, timing: &[&str]) -> (Ru
     waiting.told("waiting");
     // A tree needs a moment to grow.
     std::thread::sleep(Duration::from_millis(150));
+    child::let_end(scene);
     (leader, waiting)
 }
 

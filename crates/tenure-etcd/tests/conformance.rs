@@ -14,7 +14,7 @@ use testbed::conformance::{Proxied, Store};
 use testbed::etcd::{Etcd, missing};
 
 fn main() {
-    Suite::new("etcd", Proxied::<One>::start).needs("an etcd server", missing().is_none()).threads(4).main()
+    Suite::new("etcd", Proxied::<One>::each()).needs("an etcd server", missing().is_none()).threads(8).main()
 }
 
 struct One(Etcd);

@@ -14,7 +14,7 @@ use testbed::conformance::{Proxied, Store};
 use testbed::etcd::{Cluster, Etcd, missing};
 
 fn main() {
-    Suite::new("etcd-cluster", Proxied::<Three>::start).needs("an etcd server", missing().is_none()).threads(2).main()
+    Suite::new("etcd-cluster", Proxied::<Three>::each()).needs("an etcd server", missing().is_none()).threads(3).main()
 }
 
 struct Three(Cluster);

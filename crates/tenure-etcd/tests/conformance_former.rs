@@ -15,7 +15,7 @@ use testbed::etcd::{Etcd, Release};
 
 fn main() {
     let there = Release::Former.tool().missing().is_none();
-    Suite::new("etcd-3.5", Proxied::<Former>::start).needs("an etcd 3.5 server", there).threads(4).main()
+    Suite::new("etcd-3.5", Proxied::<Former>::each()).needs("an etcd 3.5 server", there).threads(8).main()
 }
 
 struct Former(Etcd);

@@ -16,7 +16,7 @@ use testbed::conformance::{Proxied, Store};
 use testbed::etcd::{Etcd, missing};
 
 fn main() {
-    Suite::new("etcd-tls", Proxied::<Secured>::start).needs("an etcd server", missing().is_none()).threads(4).main()
+    Suite::new("etcd-tls", Proxied::<Secured>::each()).needs("an etcd server", missing().is_none()).threads(8).main()
 }
 
 struct Secured(Guarded);

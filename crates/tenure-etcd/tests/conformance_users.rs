@@ -15,7 +15,7 @@ use testbed::conformance::{Proxied, Store};
 use testbed::etcd::{Etcd, missing};
 
 fn main() {
-    Suite::new("etcd-users", Proxied::<Users>::start).needs("an etcd server", missing().is_none()).threads(4).main()
+    Suite::new("etcd-users", Proxied::<Users>::each()).needs("an etcd server", missing().is_none()).threads(8).main()
 }
 
 struct Users(Etcd);

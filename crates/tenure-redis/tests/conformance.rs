@@ -9,7 +9,7 @@ use testbed::conformance::Proxied;
 use testbed::redis::{Fsync, Redis, missing};
 
 fn main() {
-    Suite::new("redis", Proxied::<One<Plain>>::start).needs("a Redis server", missing().is_none()).threads(8).main()
+    Suite::new("redis", Proxied::<One<Plain>>::each()).needs("a Redis server", missing().is_none()).threads(8).main()
 }
 
 struct Plain;

@@ -10,7 +10,7 @@ use testbed::conformance::Proxied;
 use testbed::redis::{Fsync, Redis, missing};
 
 fn main() {
-    Suite::new("redis with few rights", Proxied::<One<Restricted>>::start)
+    Suite::new("redis with few rights", Proxied::<One<Restricted>>::each())
         .needs("a Redis server", missing().is_none())
         .threads(8)
         .main()

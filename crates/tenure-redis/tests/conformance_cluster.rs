@@ -14,9 +14,9 @@ use testbed::conformance::{Proxied, Store};
 use testbed::redis::{Cluster, Fsync, Redis, missing};
 
 fn main() {
-    Suite::new("redis in a cluster", Proxied::<Shared>::start)
+    Suite::new("redis in a cluster", Proxied::<Shared>::each())
         .needs("a Redis server", missing().is_none())
-        .threads(4)
+        .threads(8)
         .main()
 }
 
@@ -77,5 +77,10 @@ impl Store for Shared {
 
     fn lease() -> Duration {
         Duration::from_millis(2_500)
+    }
+
+    /// Several servers have to keep up.
+    fn stretch() -> Duration {
+        Duration::from_secs(4)
     }
 }

@@ -14,9 +14,9 @@ use testbed::conformance::{Proxied, Store};
 use testbed::redis::{Fsync, Redis, Sentinels, missing};
 
 fn main() {
-    Suite::new("redis with sentinels", Proxied::<Watched>::start)
+    Suite::new("redis with sentinels", Proxied::<Watched>::each())
         .needs("a Redis server", missing().is_none())
-        .threads(4)
+        .threads(8)
         .main()
 }
 
@@ -64,5 +64,10 @@ impl Store for Watched {
 
     fn lease() -> Duration {
         Duration::from_millis(2_500)
+    }
+
+    /// Several servers have to keep up.
+    fn stretch() -> Duration {
+        Duration::from_secs(4)
     }
 }

@@ -9,7 +9,7 @@ use testbed::conformance::Proxied;
 use testbed::redis::{Fsync, Redis, missing};
 
 fn main() {
-    Suite::new("redis without events", Proxied::<One<Silent>>::start)
+    Suite::new("redis without events", Proxied::<One<Silent>>::each())
         .needs("a Redis server", missing().is_none())
         .threads(8)
         .main()

@@ -11,7 +11,7 @@ use testbed::conformance::Proxied;
 use testbed::redis::{Fsync, Redis, Tls, missing};
 
 fn main() {
-    Suite::new("redis over TLS", Proxied::<One<Encrypted>>::start)
+    Suite::new("redis over TLS", Proxied::<One<Encrypted>>::each())
         .needs("a Redis server", missing().is_none())
         .threads(8)
         .main()

@@ -9,7 +9,7 @@ use testbed::redis::{Fsync, Redis};
 use testbed::{Failure, tools};
 
 fn main() {
-    Suite::new("valkey", Proxied::<One<Valkey>>::start)
+    Suite::new("valkey", Proxied::<One<Valkey>>::each())
         .needs("a Valkey server", tools::VALKEY.missing().is_none())
         .threads(8)
         .main()

@@ -10,9 +10,6 @@ mod trial;
 mod verdict;
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use binary::Binary;
@@ -22,10 +19,11 @@ use trial::{Ending, Trial};
 use verdict::Verdict;
 
 use crate::failure::Failure;
+use crate::parallel::in_parallel;
 use crate::step::{seconds, step};
 
 /// How many test programs run at a time.
-const AT_A_TIME: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+const AT_A_TIME: usize = 2;
 /// A mutant whose tests have not ended by then has made them hang.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -38,7 +36,7 @@ pub(crate) fn run(names: &[String]) -> Result<(), Failure> {
     let mut killed = 0;
     let mut total = 0;
     let outcome = step("mutants", "one broken rule at a time", || {
-        let verdicts = in_parallel(&mutants, |mutant| tried(mutant, &binaries))?;
+        let verdicts = in_parallel(AT_A_TIME, &mutants, |mutant| tried(mutant, &binaries))?;
         table::print(&mutants, &verdicts);
         total = verdicts.len();
         killed = verdicts.iter().filter(|verdict| verdict.is_killed()).count();
@@ -77,7 +75,7 @@ fn chosen(mutants: Vec<Mutant>, names: &[String]) -> Result<Vec<Mutant>, Failure
 fn baseline(mutants: &[Mutant], binaries: &[Binary]) -> Result<(), Failure> {
     let filters: BTreeSet<&str> = mutants.iter().flat_map(Mutant::filters).collect();
     let filters: Vec<&str> = filters.into_iter().collect();
-    let times = in_parallel(&filters, |filter| {
+    let times = in_parallel(AT_A_TIME, &filters, |filter| {
         let started = Instant::now();
         for trial in Trial::all(binaries, filter, None) {
             match trial.run(PATIENCE)? {
@@ -112,52 +110,9 @@ fn baseline(mutants: &[Mutant], binaries: &[Binary]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Does `work` on all items, `AT_A_TIME`, and returns the results in the order of the items.
-fn in_parallel<T: Sync, R: Send>(
-    items: &[T],
-    work: impl Fn(&T) -> Result<R, Failure> + Sync,
-) -> Result<Vec<R>, Failure> {
-    let queue = Mutex::new(items.iter().enumerate());
-    let done = Mutex::new(Vec::with_capacity(items.len()));
-    thread::scope(|scope| {
-        for _ in 0..AT_A_TIME.get() {
-            scope.spawn(|| {
-                loop {
-                    let next = queue.lock().expect("no worker panics").next();
-                    let Some((index, item)) = next else { break };
-                    let result = work(item);
-                    done.lock().expect("no worker panics").push((index, result));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().expect("no worker panics");
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, result)| result).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn results_keep_the_order_of_the_items() {
-        let items: Vec<u64> = (0..20).collect();
-        let doubled = in_parallel(&items, |item| {
-            thread::sleep(Duration::from_millis(20 - item));
-            Ok(item * 2)
-        });
-        assert_eq!(doubled, Ok(items.iter().map(|item| item * 2).collect()));
-    }
-
-    #[test]
-    fn a_failure_comes_out() {
-        let outcome = in_parallel(&[1, 2, 3], |item| match item {
-            2 => Err(Failure::new("two")),
-            _ => Ok(()),
-        });
-        assert_eq!(outcome, Err(Failure::new("two")));
-    }
 
     #[test]
     fn only_named_mutants_are_chosen_and_a_wrong_name_is_refused() {

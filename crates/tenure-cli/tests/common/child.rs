@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ fn behave(behaviour: &str) {
         }
         "daemon-only" => {
             spawn("daemon-1");
-            std::thread::sleep(Duration::from_millis(100));
+            await_word();
         }
         "daemon-1" => {
             rustix::process::setsid().expect("no group leader");
@@ -107,9 +107,27 @@ fn behave(behaviour: &str) {
         }
         "leaving-one" => {
             spawn("stubborn");
-            std::thread::sleep(Duration::from_millis(300));
+            await_word();
         }
         other => panic!("no child behaves like {other}"),
+    }
+}
+
+/// A command that is to end by itself ends when this is there; not before, however long others take to get in line.
+fn word(folder: &Path) -> PathBuf {
+    folder.join("may-end")
+}
+
+/// Lets such a command end.
+pub(crate) fn let_end(scene: &Scene) {
+    fs::write(word(&scene.folder), "").expect("a word can be left");
+}
+
+fn await_word() {
+    let folder = std::env::var(MARK).expect("a child has a folder");
+    let begin = BootClock.now();
+    while !word(Path::new(&folder)).exists() && BootClock.now().since(begin) < Duration::from_secs(120) {
+        std::thread::sleep(Duration::from_millis(4));
     }
 }
 

@@ -17,7 +17,7 @@ fn main() {
     if lockers::role() {
         return;
     }
-    let trials = Trials::new().at_once(4);
+    let trials = Trials::new().at_once(6);
     let trials = rules::tests(refusals::tests(promise::tests(trials)));
     lockers::tests(failover::tests(cost::tests(trials))).main()
 }
