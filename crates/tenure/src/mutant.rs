@@ -143,6 +143,7 @@ mutants! {
     RedisTokenKept, "redis-token-kept", "SAFETY 18: the token rises with every tenure", "tenure-redis/conformance=tokens_rise_over_twenty_tenures";
     RedisTokenWithoutClock, "redis-token-without-clock", "SAFETY 18: the token survives a flush", "tenure-redis/conformance=a_wiped_store_is_another_or_counts_on";
     RedisTokenOvertaken, "redis-token-overtaken", "SAFETY 18: a number that was overtaken is not used", "tenure-redis/server=a_number_that_was_overtaken_is_not_used";
+    RedisBidInOneScript, "redis-bid-in-one-script", "SAFETY 18: what a bid writes is not lost in part", "";
     RedisWithdrawsByName, "redis-withdraws-by-name", "SAFETY 9: withdrawal is conditional on the tenure", "tenure-redis/conformance=a_late_withdrawal_never_touches_a_newer_tenure";
     RedisTtlInSeconds, "redis-ttl-in-seconds", "SEEDS 59: TTLs are milliseconds", "tenure-redis/server=ttls_are_milliseconds";
     RedisDisplacesAnyVersion, "redis-displaces-any-version", "SAFETY 4: one exact version is displaced", "tenure-redis/conformance=a_version_that_is_past_displaces_nothing";
