@@ -3,6 +3,7 @@
 mod cost;
 mod failover;
 mod lockers;
+mod model;
 mod promise;
 mod refusals;
 mod rules;
@@ -18,6 +19,7 @@ fn main() {
         return;
     }
     let trials = Trials::new().at_once(4);
+    let trials = model::tests(trials);
     let trials = rules::tests(refusals::tests(promise::tests(trials)));
     lockers::tests(failover::tests(cost::tests(trials))).main()
 }
