@@ -9,12 +9,12 @@ use tenure::backend::{Promise, Traits, Vacancies};
 use crate::client::{self, Wire};
 use crate::faults::Faults;
 use crate::history::Fact;
-use crate::store::{ClaimStore, FileStore, Masters, RegisterStore, SessionStore, Store, TtlStore};
+use crate::store::{Bucket, ClaimStore, FileStore, Masters, RedisStore, RegisterStore, SessionStore, Store};
 
 /// A kind of store, named for the best known of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Keys with a TTL, expiry pushed.
+    /// Scripts on keys with a TTL, several of them a call.
     Redis,
     /// The same, shared with programs that lock it by `SET NX PX`.
     RedisShared,
@@ -97,8 +97,8 @@ impl Family {
     /// A store without any record.
     pub fn store(self) -> Box<dyn Store> {
         match self {
-            Family::Redis | Family::RedisShared => Box::new(TtlStore::redis()),
-            Family::Nats => Box::new(TtlStore::bucket(Duration::from_secs(20))),
+            Family::Redis | Family::RedisShared => Box::new(RedisStore::default()),
+            Family::Nats => Box::new(Bucket::new(Duration::from_secs(20))),
             Family::TtlStore => Box::new(ClaimStore::default()),
             Family::Etcd => Box::new(SessionStore::etcd()),
             Family::ZooKeeper => Box::new(SessionStore::zookeeper()),
@@ -117,6 +117,7 @@ impl Family {
             Family::DynamoDb | Family::ObjectStore => client::register(wire, false),
             Family::TtlStore => client::claims(wire),
             Family::Redlock => client::redlock(wire, self.servers()),
+            Family::Redis | Family::RedisShared => client::redis(wire, self.traits()),
             _ => client::direct(wire, self.traits()),
         }
     }
@@ -197,6 +198,11 @@ impl Family {
         when(everything && contenders_judge, &[Fact::Displaced]);
         when(faults.between_deeds > 0 && contenders_judge, &[Fact::SettleSkipped]);
         when(faults.between_crashes > 0 && self == Family::File, &[Fact::DeadDisplaced]);
+        let scripts = matches!(self, Family::Redis | Family::RedisShared);
+        when(scripts && faults.late > 0, &[Fact::BidInterleaved, Fact::BidOvertaken]);
+        when(scripts && faults.loss > 0, &[Fact::BidCutShort, Fact::LandedUntold]);
+        when(scripts && faults.between_restarts > 0, &[Fact::ServerDiedInBid, Fact::WritesLost, Fact::ScriptUnknown]);
+        when(scripts && faults.refusal > 0, &[Fact::ScriptRefused, Fact::RefusedAfterLanding]);
         when(self.peers() != Peers::None, &[Fact::ForeignLed]);
         when(everything && self.peers() == Peers::Lockers, &[Fact::ForeignLingered]);
         facts

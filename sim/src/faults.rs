@@ -15,6 +15,8 @@ pub struct Faults {
     pub late: u32,
     /// The longest of those.
     pub lateness: u64,
+    /// A server refuses a script, and has not run it.
+    pub refusal: u32,
     /// Mean time between pauses of a process; 0 for none, as in all that follow.
     pub between_pauses: u64,
     /// Mean time between partitions of a process from the servers, one way or both.
@@ -38,10 +40,11 @@ pub struct Faults {
 }
 
 /// Every kind of fault by its name on the command line.
-pub const KINDS: [&str; 13] = [
+pub const KINDS: [&str; 14] = [
     "loss",
     "duplication",
     "delay",
+    "refusals",
     "pauses",
     "partitions",
     "crashes",
@@ -66,6 +69,7 @@ impl Faults {
         slow: 0,
         late: 0,
         lateness: 0,
+        refusal: 0,
         between_pauses: 0,
         between_partitions: 0,
         between_crashes: 0,
@@ -86,6 +90,7 @@ impl Faults {
         slow: 400_000,
         late: 30_000,
         lateness: 20_000_000_000,
+        refusal: 10_000,
         between_pauses: 12_000_000_000,
         between_partitions: 16_000_000_000,
         between_crashes: 18_000_000_000,
@@ -143,6 +148,7 @@ impl Faults {
             "delay" => {
                 (self.delay, self.slow, self.late, self.lateness) = (all.delay, all.slow, all.late, all.lateness);
             }
+            "refusals" => self.refusal = all.refusal,
             "pauses" => self.between_pauses = all.between_pauses,
             "partitions" => self.between_partitions = all.between_partitions,
             "crashes" => self.between_crashes = all.between_crashes,

@@ -29,6 +29,8 @@ pub struct Foreign {
     pub careful: bool,
     /// Until when, in true time, nothing of it reaches the server, nor the other way round.
     pub cut_off: u64,
+    /// Whether it began to lead because records had been removed.
+    pub usurped: bool,
     /// Its name.
     pub name: String,
     peers: Peers,
@@ -63,6 +65,7 @@ impl Foreign {
             careful,
             name,
             cut_off: 0,
+            usurped: false,
             peers,
             lease: Duration::from_secs(15),
             value: 0,

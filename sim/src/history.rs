@@ -87,6 +87,24 @@ facts! {
     ForeignLed,
     /// A foreign program believed longer than it may, next to a candidate that did nothing wrong.
     ForeignLingered,
+    /// Others ran scripts between the two halves of a bid that won.
+    BidInterleaved,
+    /// A bid drew a number, and another drew before it could stand with it.
+    BidOvertaken,
+    /// A bid drew a number, and the connection broke before it could stand with it.
+    BidCutShort,
+    /// The same, and it was the server that died.
+    ServerDiedInBid,
+    /// A server died and lost what it had written and not answered yet.
+    WritesLost,
+    /// An office was won or given up, and nobody was told, because the connection broke or the server died.
+    LandedUntold,
+    /// A server did not know a script by its digest.
+    ScriptUnknown,
+    /// A server refused a script, and nothing was written before.
+    ScriptRefused,
+    /// A server refused a script of a call that had written already.
+    RefusedAfterLanding,
     /// Two believed, or the store gave an office away too early, in a world in which nothing better can be had.
     Overlapped,
 }
@@ -193,10 +211,10 @@ impl History {
     }
 
     pub(crate) fn check(&mut self, time: u64, occurrence: &Occurrence<'_>) {
+        let is_tampered = self.is_tampered(time);
         for invariant in &mut self.invariants {
             let Err(what) = invariant.check(occurrence) else { continue };
-            let tampered = self.tampered_at.is_some_and(|at| time < at + invariants::LONGEST_BELIEF);
-            if self.assumptions.excuse(invariant.name(), tampered) {
+            if self.assumptions.excuse(invariant.name(), is_tampered) {
                 let overlap = ["I1 ", "I4 "].iter().any(|number| invariant.name().starts_with(number));
                 self.facts[Fact::Overlapped as usize] += u32::from(overlap);
             } else if self.violation.is_none() {
@@ -215,6 +233,11 @@ impl History {
     pub(crate) fn tampered(&mut self, time: u64, numbers_lost: bool) {
         self.tampered_at = Some(time);
         self.check(time, &Occurrence::Tampered { numbers_lost });
+    }
+
+    /// Whether records were changed behind the store's back so lately that a belief of then may last.
+    pub(crate) fn is_tampered(&self, time: u64) -> bool {
+        self.tampered_at.is_some_and(|at| time < at + invariants::LONGEST_BELIEF)
     }
 
     /// Nothing tells the store's numbers from those that it lost: its data is gone, and the clock that they follow was set back.

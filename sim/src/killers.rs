@@ -15,6 +15,8 @@ pub const KILLERS: &[(&str, Family, &str)] = &[
     ("no-nonce", Family::Redis, "all"),
     ("released-before-work-stopped", Family::Redis, "all"),
     ("fence-open", Family::Redis, "all"),
+    ("redis-token-overtaken", Family::Redis, "all"),
+    ("redis-bid-in-one-script", Family::Redis, "all"),
     ("never-settles", Family::RedisShared, "all"),
     ("skew-ignored", Family::Nats, "all"),
     ("echo-withdrawn", Family::Nats, "all"),

@@ -148,37 +148,41 @@ impl RedisBackend {
         }
     }
 
+    /// What landed is not called failed, whatever the other steps come to (SAFETY 9).
     async fn follow(&self, keys: &Keys, steps: &[Step], sent: &AtomicBool) -> Result<Reply, Error> {
+        let mut landed = false;
+        let answer = self.hop(keys, steps, sent, &mut landed).await;
+        let landed = landed && !planted(Mutant::RedisLandedCallFailed);
+        answer.map_err(|error| if landed { error.indeterminate() } else { error })
+    }
+
+    async fn hop(&self, keys: &Keys, steps: &[Step], sent: &AtomicBool, landed: &mut bool) -> Result<Reply, Error> {
         let mut link = self.0.servers.link(keys.slot()).await?;
         let mut asking = false;
         for _ in 0..Self::HOPS {
             sent.store(true, Ordering::Relaxed);
-            let answers = awaited(&link, link.run(steps, asking)).await;
-            let needed = answers.and_then(|answers| {
-                let both = answers.into_iter().zip(steps);
-                both.filter(|(answer, step)| answer.is_ok() || !step.is_optional()).map(|(answer, _)| answer).collect()
-            });
-            let error = match needed {
-                Ok::<Vec<Value>, _>(answers) => return self.read(keys, &link, &answers),
-                Err(error) => error,
-            };
-            // Whoever sends us elsewhere has done nothing.
-            let (next, ask) = match self.0.servers.redirect(&error, link.address()) {
+            let answers = awaited(&link, link.run(steps, asking)).await.map_err(|error| self.failed(&error, &link))?;
+            let said = self.read(keys, &link, answers.iter().flatten())?;
+            *landed |= said.has_landed();
+            let mut needed = answers.iter().zip(steps).filter(|(_, step)| !step.is_optional());
+            let Some(error) = needed.find_map(|(answer, _)| answer.as_ref().err()) else { return Ok(said) };
+            // Whoever sends us elsewhere has not done that step.
+            let (next, ask) = match self.0.servers.redirect(error, link.address()) {
                 Some(Redirect::Moved(address)) => {
                     self.0.servers.forget_where();
                     (address, false)
                 }
                 Some(Redirect::Ask(address)) => (address, true),
-                None => return Err(self.failed(&error, &link)),
+                None => return Err(self.failed(error, &link)),
             };
-            sent.store(false, Ordering::Relaxed);
+            sent.store(*landed, Ordering::Relaxed);
             (link, asking) = (self.0.servers.link_to(&next).await?, ask);
         }
         Err(Error::unavailable("the servers of the cluster send us from one to the other"))
     }
 
     /// Reads the one answer that says something.
-    fn read(&self, keys: &Keys, link: &Link, answers: &[Value]) -> Result<Reply, Error> {
+    fn read<'a>(&self, keys: &Keys, link: &Link, answers: impl IntoIterator<Item = &'a Value>) -> Result<Reply, Error> {
         let mut said = Reply::Vacant;
         for answer in answers {
             match Reply::read(answer, &keys.record)? {
@@ -267,7 +271,7 @@ impl RedisBackend {
             Some(Ok(answers)) => {
                 let read = |(one, answer): (&&Due, RedisResult<Value>)| match answer {
                     Ok(value) => {
-                        let reply = self.read(&self.keys(one.bid.seat()), link, &[value]);
+                        let reply = self.read(&self.keys(one.bid.seat()), link, [&value]);
                         Some(reply.map(|reply| renewed(&one.bid, reply)))
                     }
                     // Not done: the server is another, or does not know the script yet. By itself it finds its way.

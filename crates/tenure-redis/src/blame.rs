@@ -7,8 +7,8 @@ use crate::url::Address;
 
 /// An error in place of an answer to something that was sent.
 ///
-/// Where the server answered with an error it has written no record: every script writes that last. What no server of this kind says may come from
-/// something in between, which need not know what became of the call.
+/// Where the server answered a script with an error, that script has written nothing: it writes once, and last. What no server of this kind says may
+/// come from something in between, which need not know what became of the call.
 pub(crate) fn answer(error: &RedisError, address: &Address) -> Error {
     match error.code() {
         Some(code) => {

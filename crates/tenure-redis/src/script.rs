@@ -97,6 +97,8 @@ pub(crate) enum Reply {
     Ours(Record),
     /// The record was written over for somebody else.
     Amended,
+    /// Nothing of the caller's is there any more.
+    Left,
     /// This is there, and nothing was written.
     Held(Seen),
     /// Nothing is there, or nothing was won of it.
@@ -122,6 +124,7 @@ impl Reply {
                 Holding::Foreign { .. } => Err(strange(key)),
             },
             (Some(b"amended"), ..) => Ok(Reply::Amended),
+            (Some(b"left"), ..) => Ok(Reply::Left),
             (Some(b"drawn" | b"told"), ..) => Ok(Reply::Done),
             (Some(b"vacant"), ..) => Ok(Reply::Vacant),
             (Some(b"held"), Some(version), Some(value), Some(Value::Int(ttl))) => {
@@ -132,6 +135,11 @@ impl Reply {
             }
             _ => Err(strange(key)),
         }
+    }
+
+    /// Whether the record is as the caller wanted it, whatever else failed of the call.
+    pub(crate) fn has_landed(&self) -> bool {
+        matches!(self, Reply::Ours(_) | Reply::Amended | Reply::Left)
     }
 }
 

@@ -144,6 +144,7 @@ mutants! {
     RedisTokenKept, "redis-token-kept", "SAFETY 18: the token rises with every tenure", "tenure-redis/conformance=tokens_rise_over_twenty_tenures";
     RedisTokenWithoutClock, "redis-token-without-clock", "SAFETY 18: the token survives a flush", "tenure-redis/conformance=a_wiped_store_is_another_or_counts_on";
     RedisTokenOvertaken, "redis-token-overtaken", "SAFETY 18: a number that was overtaken is not used", "tenure-redis/server=a_number_that_was_overtaken_is_not_used";
+    RedisBidInOneScript, "redis-bid-in-one-script", "SAFETY 18: what a bid writes is not lost in part", "";
     RedisWithdrawsByName, "redis-withdraws-by-name", "SAFETY 9: withdrawal is conditional on the tenure", "tenure-redis/conformance=a_late_withdrawal_never_touches_a_newer_tenure";
     RedisTtlInSeconds, "redis-ttl-in-seconds", "SEEDS 59: TTLs are milliseconds", "tenure-redis/server=ttls_are_milliseconds";
     RedisDisplacesAnyVersion, "redis-displaces-any-version", "SAFETY 4: one exact version is displaced", "tenure-redis/conformance=a_version_that_is_past_displaces_nothing";
@@ -152,6 +153,7 @@ mutants! {
     RedisPromiseUnchecked, "redis-promise-unchecked", "SAFETY 20: the promise is what the server's settings allow", "tenure-redis/server=fenced_without_persistence_is_refused,only_a_server_that_loses_nothing_is_fenced";
     RedisFencedWithForeignPeers, "redis-fenced-with-foreign-peers", "SAFETY 20: a seat shared with peers without tokens is never fenced", "tenure-redis/server=a_seat_shared_with_lockers_is_never_fenced";
     RedisTimeoutHarmless, "redis-timeout-harmless", "SAFETY 9: what was sent and not answered may have landed", "tenure-redis/server=a_bid_that_was_sent_and_not_answered_may_have_landed";
+    RedisLandedCallFailed, "redis-landed-call-failed", "SAFETY 9: what landed is not called failed", "tenure-redis/server=what_landed_is_not_called_failed_when_nobody_can_be_told";
     RedisWatchEndsSilently, "redis-watch-ends-silently", "DESIGN: a watch never ends silently", "tenure-redis/conformance=a_watch_that_is_cut_off_says_so_and_ends";
     LostSessionUnpaced, "lost-session-unpaced", "DESIGN: a store that answers with a dead session is not flooded", "a_candidate_whose_session_died_does_not_stand_at_once_again";
     RegressionWhileSettling, "regression-while-settling", "SAFETY 18: a higher token seen while settling refuses the win", "a_higher_token_seen_while_settling_refuses_the_win";

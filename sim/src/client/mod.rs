@@ -1,15 +1,17 @@
 //! The clients' side: what a node's driver core calls is a real [`Backend`], whose every message goes over the world's wire.
 //!
-//! Where the library has an adapter, it is that very adapter. Where a store does a whole call in one step, the client only forwards it. The Redlock
-//! client is a protocol of its own.
+//! Where the library has an adapter, it is that very adapter. Where a store does a whole call in one step, the client only forwards it. The clients
+//! of Redis and Redlock are protocols of their own.
 
 mod claims;
 mod direct;
+mod redis;
 mod redlock;
 mod register;
 mod wire;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use tenure::Backend;
 use tenure::adapter::{RegisterBackend, TtlBackend};
@@ -30,6 +32,11 @@ pub fn register(wire: Wire, pushed: bool) -> Arc<dyn Backend> {
 /// The library's adapter over a TTL store.
 pub fn claims(wire: Wire) -> Arc<dyn Backend> {
     Arc::new(TtlBackend::new(claims::WiredClaims { wire }))
+}
+
+/// A client that runs scripts.
+pub fn redis(wire: Wire, traits: Traits) -> Arc<dyn Backend> {
+    Arc::new(redis::Redis { wire, traits, draws: AtomicU64::new(0) })
 }
 
 /// A client of so many independent masters.

@@ -8,6 +8,7 @@ use tenure::Moment;
 use tenure::backend::{Bid, Cover, Expiry, Grant, Held, Hint, Renewal, Sight, Standing, TenureId, Vacancy, Version};
 
 use super::{Present, Push, Reply, Request, Store, Truth};
+use crate::history::Fact;
 
 /// One record that is never deleted, and the liveness locks of tenures.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +19,8 @@ pub struct FileStore {
     term: u64,
     /// Processes that died: their locks are free.
     dead: BTreeSet<usize>,
-    dead_displaced: u32,
     pushes: Vec<Push>,
+    facts: Vec<Fact>,
 }
 
 #[derive(Clone, Debug)]
@@ -87,7 +88,9 @@ impl FileStore {
             Some(_) if bid.displace() != Some(&Version::number(self.version)) => return Standing::Held(self.look()),
             _ => {
                 let dead = |holder: &Holder| holder.mortal && self.dead.contains(&holder.process);
-                self.dead_displaced += u32::from(self.holder.as_ref().is_some_and(dead));
+                if self.holder.as_ref().is_some_and(dead) {
+                    self.facts.push(Fact::DeadDisplaced);
+                }
                 if let (None, Some(by)) = (&self.holder, self.released_by) {
                     over = Vacancy::Released { by };
                 }
@@ -169,8 +172,8 @@ impl Store for FileStore {
         }
     }
 
-    fn dead_displaced(&self) -> u32 {
-        self.dead_displaced
+    fn facts(&mut self) -> Vec<Fact> {
+        std::mem::take(&mut self.facts)
     }
 
     fn restored(&mut self, incarnation: u64) {

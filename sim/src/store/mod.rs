@@ -1,12 +1,13 @@
 //! Models of stores, one for each family of real ones. A model is a small synchronous state machine: what it is asked it applies at once, by the
 //! clock of the server that was asked, and says what it pushes to whom.
 
+mod bucket;
 mod claims;
 mod file;
 mod masters;
+mod redis;
 mod register;
 mod session;
-mod ttl;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,18 +17,20 @@ use tenure::adapter::{Claim, Claimant, Look, RegisterRecord, Writing};
 use tenure::backend::{Beat, Bid, Hint, Renewal, SessionId, Sight, Standing, TenureId, Version};
 
 use crate::clock::DriftingClock;
+use crate::history::Fact;
 
+pub use bucket::Bucket;
 pub use claims::ClaimStore;
 pub use file::FileStore;
 pub use masters::Masters;
+pub use redis::{Drawer, Packet, RedisStore, Said, Script};
 pub use register::RegisterStore;
 pub use session::SessionStore;
-pub use ttl::TtlStore;
 
 /// What a client asks a server to do.
 #[derive(Clone, Debug)]
 pub enum Request {
-    /// Try to win. Whole calls in one message are for stores in which they are one script or one transaction.
+    /// Try to win. Whole calls in one message are for stores in which they are one transaction.
     Stand(Bid, Moment),
     /// Extend the record with this version.
     Renew(Bid, Version),
@@ -37,6 +40,11 @@ pub enum Request {
     Inspect,
     /// Extend a session; when that was sent, on the client's clock.
     Beat(SessionId, Moment),
+
+    /// Run these scripts, one after the other.
+    Scripts(Packet),
+    /// Run this one, which is known by its digest or sent in full.
+    Script(Script, bool),
 
     /// Read a register.
     Read,
@@ -99,6 +107,10 @@ pub enum Reply {
     Seen(Sight),
     /// To a heartbeat.
     Beat(Beat),
+    /// To scripts, each.
+    Scripts(Vec<Said>),
+    /// To a script.
+    Said(Said),
     /// To the read of a register.
     Record(Option<Box<(RegisterRecord, Version)>>),
     /// To its write.
@@ -172,9 +184,12 @@ pub trait Store {
     /// A client's process died; only a store on the same host can know.
     fn died(&mut self, _: usize) {}
 
-    /// How many dead holders were displaced before their lease was over.
-    fn dead_displaced(&self) -> u32 {
-        0
+    /// A server makes the first so many steps safe of those that it took since it did so last, and loses the others.
+    fn persist(&mut self, _steps: usize) {}
+
+    /// What happened since the last call that must happen in some worlds.
+    fn facts(&mut self) -> Vec<Fact> {
+        Vec::new()
     }
 
     /// What was restored is told apart from what it was.

@@ -230,9 +230,12 @@ impl World {
 
     fn server_restarts(&mut self) {
         let server = self.rng.below(self.clocks.len() as u64) as usize;
-        if self.down[server] {
-            return;
+        if !self.down[server] {
+            self.server_dies(server);
         }
+    }
+
+    pub(super) fn server_dies(&mut self, server: usize) {
         self.history.note(Fact::ServerRestarted);
         let lane = self.server_lane(server);
         self.history.say(self.time, lane, || "is down".into());
@@ -274,6 +277,8 @@ impl World {
         self.history.say(self.time, lane, || format!("its clock is set by {} s", by / 1_000_000_000));
         let time = self.time;
         self.clocks[server].step(time, by);
+        // It ends records before their time, as if they were deleted.
+        self.history.tampered(time, false);
         self.store_wake = u64::MAX;
         self.store_changed();
     }

@@ -5,6 +5,7 @@ mod mishaps;
 mod network;
 mod node;
 mod office;
+mod packets;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -225,9 +226,6 @@ impl World {
         let foreign = self.time < self.foreign_led + FOREIGN_TURN;
         // One that refuses stands aside for those that do not; where all do, they wait for their operator.
         let refused = self.nodes.iter().all(|node| node.refuses);
-        for _ in 0..self.store.dead_displaced() {
-            self.history.note(Fact::DeadDisplaced);
-        }
         // Candidates that refused bid on, and every bid uses up a number: that may take longer.
         let again = self.led_again.is_some_and(|time| time < FAULTS_END + self.stretch())
             || self.history.count(Fact::TokenRefused) > 0;

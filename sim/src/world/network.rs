@@ -7,7 +7,7 @@ use super::{Event, LATEST, LIVES, Message, Node, Sender, World};
 use crate::client::Asked;
 use crate::history::Fact;
 use crate::invariants::{Occurrence, Purpose};
-use crate::store::{Present, Reply, Request};
+use crate::store::{Present, Reply, Request, Said};
 
 impl World {
     pub(super) fn send(&mut self, node: usize, asked: Asked, purpose: Purpose) {
@@ -34,26 +34,41 @@ impl World {
         self.schedule_arrival(way, message);
     }
 
-    fn schedule_arrival(&mut self, way: u64, message: Message) {
+    pub(super) fn schedule_arrival(&mut self, way: u64, message: Message) {
         self.schedule(way, Event::Arrives(Box::new(message)));
     }
 
-    pub(super) fn arrives(&mut self, message: Message) {
-        let Message { from, server, request, purpose } = message;
-        if self.down[server] {
-            self.lost(self.lane(from), self.server_lane(server), || words(&request));
+    pub(super) fn arrives(&mut self, mut message: Message) {
+        if self.down[message.server] {
+            self.lost(self.lane(message.from), self.server_lane(message.server), || words(&message.request));
             return;
         }
-        let client = match from {
+        if let Request::Scripts(packet) = &mut message.request {
+            let packet = std::mem::take(packet);
+            return self.packet_arrives(message, packet);
+        }
+        let reply = self.apply(&message);
+        self.store.persist(usize::MAX);
+        self.answer(message.from, message.server, message.purpose, reply);
+    }
+
+    /// A server does what it is asked.
+    pub(super) fn apply(&mut self, message: &Message) -> Reply {
+        let client = match message.from {
             Sender::Node { node, life, .. } => node * LIVES + life as usize,
             Sender::Foreign { peer, .. } => usize::MAX - peer,
         };
         let World { store, clocks, time, .. } = self;
         let present = Present { time: *time, clocks };
         let before = store.truth(&present);
-        let reply = store.apply(present.at(server), server, client, &request);
+        let reply = store.apply(present.at(message.server), message.server, client, &message.request);
         let after = store.truth(&present);
-        self.history.check(self.time, &Occurrence::Applied { purpose, before, after });
+        self.history.check(self.time, &Occurrence::Applied { purpose: message.purpose, before, after });
+        reply
+    }
+
+    /// What it did is seen, and its answer goes out.
+    pub(super) fn answer(&mut self, from: Sender, server: usize, purpose: Purpose, reply: Reply) {
         let server_lane = self.server_lane(server);
         let to = self.lane(from);
         if let Some(tale) = &mut self.history.tale {
@@ -77,7 +92,14 @@ impl World {
     }
 
     fn lost_after_commit(&mut self, reply: &Reply, purpose: Purpose) {
+        let won = |said: &Said| matches!(said, Said::Ours(_));
         match (purpose, reply) {
+            (Purpose::Stand(_), Reply::Scripts(said)) if said.iter().any(won) => {
+                self.history.note(Fact::WinLostAfterCommit);
+            }
+            (Purpose::Renew(_), Reply::Scripts(said)) if said.iter().any(won) => {
+                self.history.note(Fact::RenewalLostAfterCommit);
+            }
             (Purpose::Stand(_), Reply::Stood(Standing::Elected(_))) => self.history.note(Fact::WinLostAfterCommit),
             (Purpose::Stand(_), Reply::Done(true) | Reply::Written(_)) => self.history.note(Fact::WinLostAfterCommit),
             (Purpose::Renew(_), Reply::Renewed(Renewal::Extended(_)) | Reply::Done(true) | Reply::Written(_)) => {
@@ -102,6 +124,9 @@ impl World {
     /// Something may have changed in the store: who holds the office is checked against who believes, and watchers are told.
     pub(super) fn store_changed(&mut self) {
         self.holder_believes();
+        for fact in self.store.facts() {
+            self.history.note(fact);
+        }
         for (whom, hint) in self.store.pushes() {
             for node in 0..self.nodes.len() {
                 let watches = self.nodes[node].watching && whom.is_none_or(|client| client / LIVES == node);
@@ -161,7 +186,7 @@ impl World {
         Some(self.some_way(message.from))
     }
 
-    fn some_way(&mut self, client: Sender) -> u64 {
+    pub(super) fn some_way(&mut self, client: Sender) -> u64 {
         if self.calm || !self.rng.chance(self.faults.late) {
             let latency = match client {
                 Sender::Node { node, .. } => self.nodes[node].latency,
@@ -179,11 +204,11 @@ impl World {
         self.rng.between(200_000, longest)
     }
 
-    fn is_lost(&mut self) -> bool {
+    pub(super) fn is_lost(&mut self) -> bool {
         !self.calm && self.rng.chance(self.faults.loss)
     }
 
-    fn lost(&mut self, from: usize, to: usize, what: impl FnOnce() -> String) {
+    pub(super) fn lost(&mut self, from: usize, to: usize, what: impl FnOnce() -> String) {
         self.history.note(Fact::MessageLost);
         if let Some(tale) = &mut self.history.tale {
             let line = format!("LOST on the way from {} to {}: {}", tale.lanes[from], tale.lanes[to], what());
@@ -192,7 +217,7 @@ impl World {
         }
     }
 
-    fn lane(&self, from: Sender) -> usize {
+    pub(super) fn lane(&self, from: Sender) -> usize {
         match from {
             Sender::Node { node, .. } => node,
             Sender::Foreign { peer, .. } => self.nodes.len() + peer,

@@ -93,6 +93,10 @@ impl World {
                 continue;
             }
             let (believer, careful) = (foreign.name.clone(), foreign.careful);
+            // It knows of no settling itself: where a record was removed, it began at once.
+            if foreign.usurped {
+                continue;
+            }
             if careful || self.settled {
                 self.history.check(time, &Occurrence::Overlap { newcomer: &newcomer, believer: &believer });
             } else {
@@ -136,6 +140,7 @@ impl World {
         }
         if doing.begins {
             self.history.note(Fact::ForeignLed);
+            self.foreign[peer].usurped = self.history.is_tampered(self.time);
             if !self.calm && self.rng.below(2) == 0 {
                 self.foreign[peer].cut_off = self.time + 30_000_000_000;
             }

@@ -3,6 +3,7 @@
 mod cost;
 mod failover;
 mod lockers;
+mod model;
 mod promise;
 mod refusals;
 mod rules;
@@ -17,7 +18,7 @@ fn main() {
     if lockers::role() {
         return;
     }
-    let trials = Trials::new().at_once(6);
+    let trials = model::tests(Trials::new().at_once(6));
     let trials = rules::tests(refusals::tests(promise::tests(trials)));
     lockers::tests(failover::tests(cost::tests(trials))).main()
 }

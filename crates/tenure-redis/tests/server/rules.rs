@@ -8,16 +8,23 @@ use std::time::Duration;
 
 use tenure::Backend;
 use tenure::backend::{Renewal, Standing};
+use tenure_redis::Secret;
 use testbed::redis::{Redis, Reply, missing};
 use testbed::{Proxy, Trials};
 
-use crate::tools::{LEASE, attempt, bid, block_on, plain, seat, wins};
+use crate::stores::CANDIDATE;
+use crate::tools::{LEASE, attempt, backend, bid, block_on, plain, seat, wins};
 
 pub(crate) fn tests(trials: Trials) -> Trials {
     trials
         .needing(missing(), "ttls_are_milliseconds_and_nothing_renewed_is_a_loss", ttls_are_milliseconds)
         .needing(missing(), "a_number_that_was_overtaken_is_not_used", a_number_that_was_overtaken_is_not_used)
         .needing(missing(), "a_bid_that_was_sent_and_not_answered_may_have_landed", an_unanswered_bid_may_have_landed)
+        .needing(
+            missing(),
+            "what_landed_is_not_called_failed_when_nobody_can_be_told",
+            what_landed_is_not_called_failed_when_nobody_can_be_told,
+        )
         .needing(missing(), "a_token_is_above_the_last_also_when_the_clock_is_not", the_clock_may_be_behind)
         .needing(missing(), "a_plain_lock_is_a_holder_without_a_token", a_plain_lock_is_a_holder_without_a_token)
 }
@@ -62,6 +69,30 @@ fn an_unanswered_bid_may_have_landed() {
         proxy.heal();
         backend.withdraw(&bid).await.expect("another connection is found");
         assert_eq!(redis.ask(&["EXISTS", "tenure:office"]).unwrap(), Reply::Number(0));
+    });
+}
+
+/// SAFETY 9: a withdrawal or an amendment of which nobody may be told is done all the same, and its error says that it may be.
+fn what_landed_is_not_called_failed_when_nobody_can_be_told() {
+    let redis = Redis::with().user("ada", "s3cret", CANDIDATE).users_only().start().unwrap();
+    redis.ask(&["ACL", "SETUSER", "ada", "-publish"]).unwrap();
+    block_on(async {
+        let backend = backend(&redis.url(), |builder| builder.username("ada").password(Secret::text("s3cret")));
+        let bid = bid(&backend, LEASE);
+        wins(&backend, &bid).await;
+        let administer = backend.administer().expect("it can");
+        let error = administer.ask_to_resign(&seat()).await.expect_err("nobody may be told");
+        assert!(error.is_indeterminate() && error.to_string().contains("PUBLISH"), "{error:?}");
+        let sight = backend.inspect(&seat()).await.unwrap();
+        assert!(sight.held().is_some_and(|held| held.asked_to_resign), "it is asked: {sight:?}");
+        let error = backend.withdraw(&bid).await.expect_err("nobody may be told");
+        assert!(error.is_indeterminate() && error.to_string().contains("PUBLISH"), "{error:?}");
+        assert_eq!(redis.ask(&["EXISTS", "tenure:office"]).unwrap(), Reply::Number(0), "the office is given up");
+        // Without the write there is no doubt: its own error counts.
+        redis.ask(&["ACL", "SETUSER", "ada", "-del"]).unwrap();
+        wins(&backend, &bid).await;
+        let error = backend.withdraw(&bid).await.expect_err("it may not");
+        assert!(!error.is_indeterminate() && error.to_string().contains("DEL"), "{error:?}");
     });
 }
 
