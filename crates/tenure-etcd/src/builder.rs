@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{BootClock, Clock, Error, ErrorKind};
+use tenure::{BootClock, Clock, Error, ErrorKind, ForeignPeers};
 
 use crate::address::{Address, Host};
 use crate::backend::{EtcdBackend, Store};
@@ -20,6 +20,7 @@ pub struct EtcdBuilder {
     user: Option<String>,
     password: Option<Secret>,
     plaintext: bool,
+    peers: Option<ForeignPeers>,
     patience: Duration,
     clock: Arc<dyn Clock>,
 }
@@ -37,6 +38,7 @@ impl EtcdBuilder {
             user: None,
             password: None,
             plaintext: false,
+            peers: None,
             patience: Self::PATIENCE,
             clock: Arc::new(BootClock),
         }
@@ -69,6 +71,16 @@ impl EtcdBuilder {
                 ("plaintext", _) => {
                     return wrong("can only be `allow`: a password then goes over the network unencrypted");
                 }
+                // They count their lease from the answer, and nothing but their own will ends their work.
+                ("peers", kept) if value == "elections" => {
+                    builder.peers = Some(ForeignPeers::MayLinger);
+                    tls = kept;
+                }
+                ("peers", _) => {
+                    return wrong(
+                        "can only be `elections`: etcdctl elect, or Go's concurrency.Election, runs there too",
+                    );
+                }
                 ("ca", Some(secured)) => tls = Some(secured.authority(value)),
                 ("server-name", Some(secured)) => tls = Some(secured.server_name(value)),
                 ("cert", Some(secured)) => {
@@ -82,7 +94,7 @@ impl EtcdBuilder {
                 ("ca" | "server-name" | "cert" | "key", None) => return wrong("is for TLS; write etcds://"),
                 _ => {
                     return wrong(
-                        "is no option of etcd; there are ca, cert, key, server-name, password-file and plaintext",
+                        "is no option of etcd; there are ca, cert, key, server-name, password-file, plaintext and peers",
                     );
                 }
             }
@@ -125,6 +137,17 @@ impl EtcdBuilder {
     #[must_use]
     pub fn allow_plaintext_password(mut self) -> Self {
         self.plaintext = true;
+        self
+    }
+
+    /// Declares that programs other than tenure run for the same elections, as `etcdctl elect` does or Go's `concurrency.Election`. They say
+    /// nothing of their token, so that no more than [`Promise::LeaseOnly`](tenure::Promise::LeaseOnly) is promised (SAFETY 20). `peers=elections`
+    /// is [`ForeignPeers::MayLinger`]: whoever wins settles for a lease.
+    ///
+    /// [`Election::shared_with`](tenure::Election::shared_with) declares the same of one election.
+    #[must_use]
+    pub fn shared_with(mut self, peers: ForeignPeers) -> Self {
+        self.peers = Some(peers);
         self
     }
 
@@ -173,8 +196,8 @@ impl EtcdBuilder {
         let keys = Keys::below(&self.prefix);
         let link = Link::new(hosts, self.tls, login);
         let place = format!("{scheme}://{}/{}", link.names(), keys.prefix());
-        let (clock, patience) = (self.clock, self.patience);
-        Ok(EtcdBackend::of(Store { link, keys, sessions: Sessions::default(), clock, place, patience }))
+        let (clock, peers, patience) = (self.clock, self.peers, self.patience);
+        Ok(EtcdBackend::of(Store { link, keys, sessions: Sessions::default(), clock, place, peers, patience }))
     }
 }
 
@@ -209,6 +232,7 @@ mod tests {
         assert!(refused("etcd://h?colour=x").contains("no option"));
         assert!(refused("etcd://h?plaintext=yes").contains("allow"));
         assert!(refused("etcd://h?password-file=x").contains("no user"));
+        assert!(refused("etcd://h?peers=lockers").contains("`elections`"));
         assert!(EtcdBackend::builder([""; 0]).build().is_err());
     }
 }

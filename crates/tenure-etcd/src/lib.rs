@@ -32,6 +32,7 @@
 //! | `server-name=NAME` | the name in the server's certificate, where it is not the host's |
 //! | `password-file=FILE` | the password, on its first line; without it the variable `TENURE_ETCD_PASSWORD` |
 //! | `plaintext=allow` | allows a password over a network without TLS; otherwise that is refused |
+//! | `peers=elections` | other programs run for the same elections: less is promised, and whoever wins settles for a lease |
 //!
 //! [`EtcdBackend::builder`] has the same, typed.
 #![forbid(unsafe_code)]

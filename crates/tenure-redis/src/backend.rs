@@ -15,7 +15,7 @@ use tenure::backend::{
     Vacancy, Version, Watch,
 };
 use tenure::mutant::{Mutant, planted};
-use tenure::{Error, Promise, Seat};
+use tenure::{Error, ForeignPeers, Promise, Seat};
 
 use crate::blame;
 use crate::builder::RedisBuilder;
@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) servers: Servers,
     pub(crate) prefix: Prefix,
     pub(crate) database: i64,
-    pub(crate) foreign_peers: bool,
+    pub(crate) peers: Option<ForeignPeers>,
     pub(crate) skew: Duration,
     pub(crate) call_timeout: Duration,
 }
@@ -85,7 +85,7 @@ impl RedisBackend {
         let mut examined =
             examined.and_then(|found| found.ok_or_else(|| self.silent())).map_err(|error| error.during("examine"))?;
         self.0.servers.pin(examined.promise);
-        if self.0.foreign_peers && examined.promise > Promise::LeaseOnly {
+        if self.0.peers.is_some() && examined.promise > Promise::LeaseOnly {
             examined.promise = Promise::LeaseOnly;
             examined.reasons.push("the seat is shared with programs that show no token".to_owned());
         }
@@ -380,9 +380,7 @@ fn told<T>(answer: Result<T, Error>, seat: &Seat, operation: &'static str) -> Re
 impl Backend for RedisBackend {
     fn traits(&self) -> Traits {
         let promise = self.0.servers.pinned().unwrap_or(Promise::BestEffort);
-        // SAFETY 20: a plain locker shows no token.
-        let shared = self.0.foreign_peers && !planted(Mutant::RedisFencedWithForeignPeers);
-        let mut traits = Traits::new(if shared { promise.min(Promise::LeaseOnly) } else { promise });
+        let mut traits = Traits::new(promise).shared_with(self.0.peers);
         traits.vacancies = Vacancies::Pushed;
         traits.has_tokens = true;
         traits.store_skew = self.0.skew;

@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::backend::Promise;
+use crate::backend::{ForeignPeers, Promise, Traits};
 use crate::campaign::Campaign;
 use crate::clock::AnyClock;
 use crate::driver::{Driver, Published, Start};
-use crate::election::{Election, ForeignPeers};
+use crate::election::Election;
 use crate::listener::Listener;
 use crate::machine::{Finish, Goal, Input, Plan, Reclaim};
+use crate::mutant::{Mutant, planted};
 use crate::tenure::Tenure;
 use crate::timing::{Interval, Settle};
 use crate::{
@@ -381,8 +382,8 @@ impl CandidateBuilder {
         let election = &self.election;
         let named = |error: Error| error.of_election(election.name());
         let name = CandidateName::new(&self.name).map_err(named)?;
-        let timing = self.timing(election).build().map_err(named)?;
         let traits = election.traits();
+        let timing = self.timing(&traits).build().map_err(named)?;
         traits.admit(self.require, &timing, &election.backend().place()).map_err(named)?;
         if self.advertise.len() > Self::MOST_ADVERTISED {
             let message = format!(
@@ -417,9 +418,10 @@ impl CandidateBuilder {
 
 impl CandidateBuilder {
     /// SAFETY 14: beside peers that may linger, settling is on unless it was set otherwise.
-    fn timing(&self, election: &Election) -> TimingBuilder {
+    fn timing(&self, traits: &Traits) -> TimingBuilder {
         let mut timing = self.timing.clone();
-        if let (Some(ForeignPeers::MayLinger), Settle::Default) = (election.foreign_peers(), timing.settle) {
+        let may_linger = traits.peers == Some(ForeignPeers::MayLinger) && !planted(Mutant::LingeringPeersIgnored);
+        if let (true, Settle::Default) = (may_linger, timing.settle) {
             timing.settle = Settle::For(timing.lease.unwrap_or(Timing::DEFAULT_LEASE));
         }
         timing

@@ -27,7 +27,7 @@ pub use file::FileBackend;
 pub use grant::{Beat, Cover, Grant, Renewal, SessionId, Standing};
 pub use id::{Incarnation, TenureId, Version};
 pub use sight::{Expiry, Held, Hint, Sight, Vacancy};
-pub use traits::{Promise, Traits, Vacancies};
+pub use traits::{ForeignPeers, Promise, Traits, Vacancies};
 
 use crate::{Error, ErrorKind, Seat};
 
