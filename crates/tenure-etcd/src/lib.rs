@@ -37,7 +37,6 @@
 //! [`EtcdBackend::builder`] has the same, typed.
 #![forbid(unsafe_code)]
 
-mod address;
 mod administer;
 mod backend;
 mod builder;
@@ -50,4 +49,5 @@ mod wire;
 
 pub use backend::EtcdBackend;
 pub use builder::EtcdBuilder;
-pub use wire::{Secret, Tls};
+pub use tenure::backend::network::Secret;
+pub use wire::Tls;

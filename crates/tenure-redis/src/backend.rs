@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use redis::{RedisResult, Value};
 use tenure::adapter::ttl_in_millis;
+use tenure::backend::network::Host;
 use tenure::backend::{
     Administer, Answer, Answers, Attempt, Backend, Bid, Cover, Due, Grant, Renewal, Sight, Standing, Traits, Vacancies,
     Vacancy, Version, Watch,
@@ -26,7 +27,6 @@ use crate::script::{self, Reply, Step};
 use crate::servers::{Redirect, Servers};
 use crate::settings::Examination;
 use crate::subscriptions::Subscription;
-use crate::url::Address;
 use crate::watch;
 
 /// Counts the bids of this process.
@@ -243,7 +243,7 @@ impl RedisBackend {
     }
 
     /// Renews what is on the server at this address, once there is a connection to it.
-    async fn extend_there(&self, address: &Address, due: &[&Due]) -> Vec<Option<Result<Renewal, Error>>> {
+    async fn extend_there(&self, address: &Host, due: &[&Due]) -> Vec<Option<Result<Renewal, Error>>> {
         let bound = due.iter().map(|one| one.bid.call_timeout()).min().unwrap_or_default();
         let link = bounded(bound, self.0.servers.link_to(address)).await.unwrap_or_else(|| Err(self.silent()));
         match link {
@@ -282,7 +282,7 @@ impl RedisBackend {
 
     async fn extend_all(&self, due: &[Due]) -> Vec<Result<Renewal, Error>> {
         let mut answers: Vec<Option<Result<Renewal, Error>>> = due.iter().map(|_| None).collect();
-        let mut together: HashMap<Address, Vec<usize>> = HashMap::new();
+        let mut together: HashMap<Host, Vec<usize>> = HashMap::new();
         let mut nobody_answers = false;
         for (index, one) in due.iter().enumerate() {
             let slot = self.keys(one.bid.seat()).slot();

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tenure::backend::network::{Host, Secret};
 use tenure::{Error, ErrorKind, ForeignPeers, Promise};
 
 use crate::backend::{Inner, RedisBackend};
 use crate::dial::{Credentials, Dialer, Plaintext};
 use crate::keys::Prefix;
-use crate::secret::Secret;
 use crate::servers::Servers;
 use crate::settings::Eviction;
 use crate::tls::Tls;
-use crate::url::{Address, Topology, Url};
+use crate::url::{Topology, Url};
 
 /// A backend that is being set up. Everything can also stand in the URL, as the parameter that each method names.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct RedisBuilder {
     declared: Option<Promise>,
     eviction: Eviction,
     skew: Option<Duration>,
-    detours: HashMap<Address, Address>,
+    detours: HashMap<Host, Host>,
     call_timeout: Duration,
 }
 
@@ -40,7 +40,7 @@ impl RedisBuilder {
 
     pub(crate) fn new(url: &str) -> Result<Self, Error> {
         let url = Url::parse(url)?;
-        let password = url.password.clone().map(Secret::text);
+        let password = url.password.clone();
         let credentials = Credentials { username: url.username.clone(), password };
         let parameters = url.parameters.clone();
         let mut builder = RedisBuilder {
@@ -216,7 +216,7 @@ impl RedisBuilder {
     pub fn reach(mut self, announced: &str, at: &str) -> Result<Self, Error> {
         let parsed = |text: &str| {
             let message = format!("{text:?} is no host and port");
-            Address::parse(text, 6_379).ok_or_else(|| Error::new(ErrorKind::InvalidConfig, message))
+            Host::parse(text, Url::PORT).ok_or_else(|| Error::new(ErrorKind::InvalidConfig, message))
         };
         self.detours.insert(parsed(announced)?, parsed(at)?);
         Ok(self)

@@ -11,6 +11,7 @@ pub mod file;
 mod grant;
 mod id;
 pub mod memory;
+pub mod network;
 mod sight;
 mod traits;
 
