@@ -2,15 +2,15 @@
 
 mod common;
 
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use common::run::{LONG_LEASE, Run, TIMING, TTL};
 use common::{LONG, Scene, TENURE, eventually};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
-use testbed::etcd::{Etcd, missing};
-use testbed::{Trials, tools};
+use testbed::Trials;
+use testbed::etcd::{Elect, Etcd, missing};
 
 fn main() {
     Trials::new()
@@ -90,14 +90,14 @@ fn beside_other_programs() {
     let refused = tenure(&scene.backend()).args(["run", "office", "--require", "fenced", "--", "true"]).output();
     assert_eq!(refused.expect("it can be started").status.code(), Some(64));
 
-    let foreign = Elect::start(&etcd);
+    let foreign = Elect::start(&etcd, "office", "foreign").expect("it can be started");
     eventually("it leads", LONG, || (status(&scene.backend(), &[])["leader"]["id"] == "foreign").then_some(()));
     let run = Run::start(&scene, "ours", &TIMING, &["sleep", "1000"]);
     let standing = run.told("standing");
     assert_eq!((&standing["promise"], standing["settle"].as_f64()), (&"lease-only".into(), Some(TTL.as_secs_f64())));
     assert_eq!(run.told("waiting")["leader"]["id"], "foreign");
     let ended = Instant::now();
-    foreign.resigns();
+    foreign.resign().expect("it runs");
     run.told("command-started");
     assert!(ended.elapsed() >= TTL, "{:?}", ended.elapsed());
     let events = run.events();
@@ -108,29 +108,6 @@ fn beside_other_programs() {
     let at_once = Run::start(&scene, "ours", &[&TIMING[..], &["--settle", "0s"]].concat(), &["sleep", "1000"]);
     at_once.told("command-started");
     assert!(at_once.event("settling").is_none(), "{:#?}", at_once.events());
-}
-
-/// `etcdctl elect`.
-struct Elect(Child);
-
-impl Elect {
-    fn start(etcd: &Etcd) -> Self {
-        let mut elect = Command::new(tools::ETCD.find("etcdctl").expect("it is installed"));
-        elect.args(["--endpoints", &etcd.address().to_string(), "elect", "office", "foreign"]);
-        Elect(elect.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it can be started"))
-    }
-
-    fn resigns(mut self) {
-        kill_process(Pid::from_child(&self.0), Signal::INT).expect("it runs");
-        let _ = self.0.wait();
-    }
-}
-
-impl Drop for Elect {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 fn the_token_base_is_added() {
@@ -146,15 +123,8 @@ fn the_token_base_is_added() {
 
 /// SAFETY 18: whoever remembers does not lead with a number that was used, and says what to do.
 fn after_a_restore() {
-    let mut etcd = Etcd::with().durable().start().expect("etcd starts");
+    let (mut etcd, old) = Etcd::with_a_past().expect("etcd starts");
     let scene = Scene::on(etcd.url());
-    etcd.ctl(&["put", "noise", "0"]).expect("etcdctl works");
-    etcd.stop().expect("it can be stopped");
-    let old = etcd.save().expect("it can be copied");
-    etcd.restart().expect("it starts again");
-    for number in 0..50 {
-        etcd.ctl(&["put", "noise", &number.to_string()]).expect("etcdctl works");
-    }
     let first = Run::start(&scene, "first", &TIMING, &["sleep", "1000"]);
     let used = first.told("elected")["token"].as_u64().expect("etcd has tokens");
     let mut second = Run::start(&scene, "second", &TIMING, &["sleep", "1000"]);

@@ -1,11 +1,9 @@
 //! Programs other than tenure in the same queue, as an address declares them.
 
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tenure::{Backend, Election, ErrorKind, Event, ForeignPeers, Promise};
-use testbed::etcd::Etcd;
-use testbed::tools;
+use testbed::etcd::{Elect, Etcd};
 
 use crate::scene::{PATIENCE, Test, backend, campaign, eventually, leads, run};
 
@@ -39,7 +37,8 @@ fn a_winner_settles_after_a_foreign_leader() {
     let etcd = Etcd::start().expect("etcd starts");
     run(async {
         for ends in [resigns, runs_out] {
-            let foreign = Foreign::leads(&etcd).await;
+            let foreign = Elect::start(&etcd, "office", "foreign").expect("it can be started");
+            eventually("the foreign one leads", async || key(&etcd).is_some()).await;
             let ours = campaign(&declared(&etcd), "office", "ours", LEASE);
             eventually("it waits for the foreign one", async || ours.incumbent().is_some()).await;
             let mut events = ours.events();
@@ -67,35 +66,12 @@ fn declared(etcd: &Etcd) -> String {
     format!("{}?peers=elections", etcd.url())
 }
 
-/// `etcdctl elect`.
-struct Foreign(Child);
-
-impl Foreign {
-    async fn leads(etcd: &Etcd) -> Self {
-        let address = etcd.address().to_string();
-        let mut elect = Command::new(tools::ETCD.find("etcdctl").expect("it is installed"));
-        elect.args(["--endpoints", &address, "elect", "office", "foreign"]).stdin(Stdio::null()).stdout(Stdio::null());
-        let foreign = Foreign(elect.spawn().expect("it can be started"));
-        eventually("the foreign one leads", async || key(etcd).is_some()).await;
-        foreign
-    }
-}
-
-impl Drop for Foreign {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn resigns(mut foreign: Foreign, _: &Etcd) {
-    let process = rustix::process::Pid::from_child(&foreign.0);
-    rustix::process::kill_process(process, rustix::process::Signal::INT).expect("it runs");
-    let _ = foreign.0.wait();
+fn resigns(foreign: Elect, _: &Etcd) {
+    foreign.resign().expect("it runs");
 }
 
 /// Its lease is a minute, and cannot be chosen: it is ended as etcd would end it.
-fn runs_out(foreign: Foreign, etcd: &Etcd) {
+fn runs_out(foreign: Elect, etcd: &Etcd) {
     let key = key(etcd).expect("it leads");
     drop(foreign);
     let lease = key.rsplit('/').next().unwrap_or_default();
