@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::{BootClock, Campaign, Candidate, Clock, Error, Event, Leadership, Moment, Seat, Tenure};
+use tenure::{BootClock, Campaign, Candidate, Clock, Error, Event, Leadership, Moment, Seat, State, Tenure};
 
 use super::config::Patience;
 use crate::exit::{Exit, Origin};
@@ -189,7 +189,8 @@ async fn narrated(campaign: &Campaign, candidate: &Candidate, report: &Report) -
                 report.tell("trying", json!({ "message": &*message }), Tone::Warning, &sentence);
                 last_failure = message.to_string();
             }
-            Some(Event::Settled) => {
+            // It may have been won before anybody listened.
+            Some(Event::Settled | Event::Currently { state: State::Settling, .. }) => {
                 let settle = candidate.timing().settle();
                 let shown = duration::shown(settle);
                 let sentence = format!(

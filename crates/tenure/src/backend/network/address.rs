@@ -107,6 +107,8 @@ fn decoded(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const FORM: Form = Form { store: "a shelf", looks: "shelf://HOST:PORT/ROOM" };
@@ -163,5 +165,24 @@ mod tests {
         // Whoever forgets the host.
         assert!(!refused("shelf://ada:s3cret").contains("s3cret"));
         assert!(!format!("{:?}", address("shelf://ada:s3cret@h")).contains("s3cret"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken_apart_or_refused(text in r"(shelf://)?[a-z:@/?&=%,\[\]0-9]*|.*") {
+            let _ = Address::parse(&text, FORM).and_then(|address| address.hosts(1));
+        }
+
+        #[test]
+        fn what_was_encoded_comes_back(user in ".+", password in ".+", segment in ".*", name in ".*", value in ".*") {
+            let encoded = |text: &str| text.bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
+            let parts = [&user, &password, &segment, &name, &value].map(|part| encoded(part));
+            let [user_text, password_text, segment_text, name_text, value_text] = &parts;
+            let address =
+                address(&format!("shelf://{user_text}:{password_text}@h/x/{segment_text}?{name_text}={value_text}"));
+            prop_assert_eq!((address.user, address.password), (Some(user), Some(Secret::text(password))));
+            prop_assert_eq!(address.path, ["x".to_owned(), segment]);
+            prop_assert_eq!(address.options, [(name, value)]);
+        }
     }
 }
