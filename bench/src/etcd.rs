@@ -45,13 +45,17 @@ pub(crate) fn run(rounds: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What nobody can do without: a deletion is committed, and whoever watches the key is told.
+/// What nobody can do without: a deletion is committed, and another process that watches the key is told.
 fn commit_and_push(etcd: &Etcd, rounds: usize) -> Result<Vec<f64>, Failure> {
-    let mut probe = Peer::start(peer(etcd, "probe")?, "")?;
+    let (mut watcher, mut deleter) = (Peer::start(peer(etcd, "one")?, "watch")?, Peer::start(peer(etcd, "two")?, "")?);
     let mut samples = Vec::new();
     for _ in 0..rounds {
-        probe.tell("probe")?;
-        samples.push(probe.said("pushed ")? as f64 / 1e6);
+        watcher.runs()?;
+        watcher.said("armed ")?;
+        std::thread::sleep(TO_ARM);
+        deleter.tell("delete")?;
+        let start = deleter.said("deletes ")?;
+        samples.push(watcher.said("pushed ")?.saturating_sub(start) as f64 / 1e6);
     }
     Ok(samples)
 }

@@ -19,11 +19,13 @@ pub(crate) struct Shelf {
     plant: Option<Plant>,
     /// What a planted reader remembers.
     stale: Mutex<Option<Sight>>,
+    /// The tenures that a planted counter has counted.
+    counted: Mutex<Vec<TenureId>>,
 }
 
 impl Shelf {
     pub(crate) fn new(address: SocketAddr, plant: Option<Plant>) -> Self {
-        Shelf { address, plant, stale: Mutex::new(None) }
+        Shelf { address, plant, stale: Mutex::new(None), counted: Mutex::default() }
     }
 
     fn is(&self, plant: Plant) -> bool {
@@ -46,8 +48,27 @@ impl Shelf {
         tokio::time::timeout(patience, call).await.map_err(late)?
     }
 
+    fn count(&self, tenure: TenureId) -> u64 {
+        let mut counted = self.counted.lock().expect("nobody panics with it");
+        if counted.last() != Some(&tenure) {
+            counted.push(tenure);
+        }
+        counted.len() as u64
+    }
+
+    /// What is heard of the store.
+    fn read(&self, words: &[String]) -> Result<Reply, Error> {
+        let mut reply = read(words)?;
+        if let Reply::Saw(Sight::Held(held)) = &mut reply
+            && self.is(Plant::TokenRepeats)
+        {
+            held.token = None;
+        }
+        Ok(reply)
+    }
+
     fn grant(&self, bid: &Bid, version: u64, token: u64) -> Grant {
-        let token = if self.is(Plant::TokenRepeats) { token / 4_000_000 } else { token };
+        let token = if self.is(Plant::TokenRepeats) { self.count(bid.tenure()) } else { token };
         Grant {
             tenure: bid.tenure(),
             version: Version::number(version),
@@ -96,7 +117,7 @@ impl Backend for Shelf {
     fn stand<'a>(&'a self, bid: &'a Bid, _: Attempt) -> Answer<'a, Standing> {
         Box::pin(async move {
             let line = format!("stand {} {} {}", bid.tenure(), bid.name(), bid.lease().as_millis());
-            match read(&self.ask(line, bid.call_timeout()).await?)? {
+            match self.read(&self.ask(line, bid.call_timeout()).await?)? {
                 Reply::Granted(version, token) => Ok(Standing::Elected(self.grant(bid, version, token))),
                 Reply::Saw(Sight::Held(held)) if self.is(Plant::WinWithoutAWrite) && fastrand::u8(..4) == 0 => {
                     let version = held.version.as_number().unwrap_or_default();
@@ -112,7 +133,7 @@ impl Backend for Shelf {
             let number = version.as_number().unwrap_or_default().to_string();
             let version = if self.is(Plant::BlindRenewal) { "any".to_owned() } else { number };
             let line = format!("renew {} {version} {}", bid.tenure(), bid.lease().as_millis());
-            match read(&self.ask(line, bid.call_timeout()).await?)? {
+            match self.read(&self.ask(line, bid.call_timeout()).await?)? {
                 Reply::Granted(version, token) => Ok(Renewal::Extended(self.grant(bid, version, token))),
                 Reply::Saw(sight) => Ok(Renewal::Mismatch(sight)),
             }
@@ -128,7 +149,7 @@ impl Backend for Shelf {
 
     fn inspect<'a>(&'a self, _: &'a Seat) -> Answer<'a, Sight> {
         Box::pin(async move {
-            let Reply::Saw(sight) = read(&self.ask("inspect".to_owned(), Duration::from_secs(1)).await?)? else {
+            let Reply::Saw(sight) = self.read(&self.ask("inspect".to_owned(), Duration::from_secs(1)).await?)? else {
                 return Err(Error::unavailable("an answer to another question"));
             };
             let before = self.stale.lock().expect("nobody panics").replace(sight.clone());

@@ -11,7 +11,7 @@ pub(crate) enum Plant {
     BlindRenewal,
     /// Withdraws whatever is there.
     BlindWithdrawal,
-    /// The token is the same for some seconds.
+    /// Every process counts tokens for itself, and shows nobody: one that is seen to come again is refused by candidates themselves.
     TokenRepeats,
     /// A bid is sometimes taken for a win.
     WinWithoutAWrite,

@@ -303,10 +303,11 @@ impl Store {
         };
         match (withdrawn, claim) {
             (Err(error), Some(Claim { lease, tenure, .. })) => {
-                // The lease may live on for other elections, and the place with it: it is looked for again.
+                // The lease may live on for other elections, and the place with it: it is looked for again. So it may go yet, whatever was
+                // refused now.
                 let until = self.clock.now().after(Self::LATEST_LANDING);
                 self.sessions.owes(Debt { seat: bid.seat().clone(), tenure, lease, until });
-                Err(error)
+                Err(if planted(Mutant::EtcdOwedCalledUndone) { error } else { error.indeterminate() })
             }
             (withdrawn, _) => {
                 self.sessions.released(bid.seat(), bid.tenure());
@@ -340,9 +341,11 @@ impl Store {
         for _ in 0..Self::TRIES {
             let mut places = queue.all().await?;
             places.retain(|place| place.is_of(bid.tenure()));
-            let mut gone = true;
+            let (mut gone, mut removed) = (true, false);
             for place in &places {
-                gone &= queue.remove(place).await?;
+                let done = queue.remove(place).await.map_err(Error::from);
+                let done = done.map_err(|error| if removed { error.indeterminate() } else { error })?;
+                (gone, removed) = (gone && done, removed || done);
             }
             if gone {
                 return Ok(());

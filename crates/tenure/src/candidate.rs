@@ -10,12 +10,13 @@ use crate::clock::AnyClock;
 use crate::driver::{Driver, Published, Start};
 use crate::election::Election;
 use crate::listener::Listener;
-use crate::machine::{Finish, Goal, Input, Plan, Reclaim};
+use crate::machine::{Finish, Goal, Input, Memory, Plan, Reclaim};
 use crate::mutant::{Mutant, planted};
 use crate::tenure::Tenure;
 use crate::timing::{Interval, Settle};
 use crate::{
-    Backoff, CandidateName, Change, Clock, Error, ErrorKind, Limits, RateBound, Seat, Timing, TimingBuilder, Tolerance,
+    Backoff, CandidateName, Change, Clock, Error, ErrorKind, FencingToken, Limits, RateBound, Seat, Timing,
+    TimingBuilder, Tolerance,
 };
 
 /// A candidate: a stable name, its timing, and what it does in office.
@@ -36,6 +37,8 @@ struct Inner {
     driver: Arc<Driver>,
     healthy: AtomicBool,
     running: Mutex<Weak<Published>>,
+    /// What its campaigns have seen of the store (SAFETY 18).
+    memory: Arc<Mutex<Memory>>,
 }
 
 impl Candidate {
@@ -144,8 +147,10 @@ impl Candidate {
             let message = "this candidate runs already; stop that campaign first, or build a second candidate";
             return Err(Error::new(ErrorKind::AlreadyRunning, message).of_election(inner.plan.seat()));
         }
-        let plan = Arc::new(inner.plan.reincarnated(nonce()?));
-        let published = Arc::new(Published::new(plan.clone(), inner.clock.clone(), inner.driver.clone()));
+        let memory = *inner.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let plan = Arc::new(inner.plan.reincarnated(nonce()?, memory));
+        let (clock, driver) = (inner.clock.clone(), inner.driver.clone());
+        let published = Arc::new(Published::new(plan.clone(), clock, driver, inner.memory.clone()));
         for listener in listeners {
             published.listen(listener);
         }
@@ -214,6 +219,7 @@ pub struct CandidateBuilder {
     work_ends_with_process: bool,
     clock: AnyClock,
     require: Option<Promise>,
+    above: Option<FencingToken>,
 }
 
 impl CandidateBuilder {
@@ -230,6 +236,7 @@ impl CandidateBuilder {
             work_ends_with_process: false,
             clock: AnyClock::Boot,
             require: None,
+            above: None,
         }
     }
 
@@ -370,6 +377,14 @@ impl CandidateBuilder {
         self
     }
 
+    /// Leads only with tokens above this one: the highest that whatever is guarded has been shown. Candidates refuse a store whose numbers went
+    /// back, and a process that has just started remembers none: this is how it is told. Lower tokens are an [`Alarm::TokenWentBack`](crate::Alarm).
+    #[must_use]
+    pub fn above(mut self, token: FencingToken) -> Self {
+        self.above = Some(token);
+        self
+    }
+
     /// Another clock than the machine's own: for tests.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock) -> Self {
@@ -411,6 +426,7 @@ impl CandidateBuilder {
                 clock: self.clock.clone(),
                 healthy: AtomicBool::new(true),
                 running: Mutex::default(),
+                memory: Arc::new(Mutex::new(Memory { highest: self.above, incarnation: None })),
             }),
         })
     }

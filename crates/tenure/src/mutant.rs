@@ -63,6 +63,7 @@ mutants! {
     FencedWithForeignPeers, "fenced-with-foreign-peers", "SAFETY 20: a seat shared with peers without tokens is never fenced", "what_is_shared_is_never_fenced_and_the_most_harmful_peers_count,sharing_with_foreign_peers_promises_a_lease_and_no_more,tenure-redis/server=a_seat_shared_with_lockers_is_never_fenced,tenure-etcd/server=peers::declared_peers_are_promised_a_lease_and_no_more";
     ForeignReleaseSkips, "foreign-release-skips", "SAFETY 14: settling is never skipped after a foreign holder", "settling_is_never_skipped_after_a_foreign_holder";
     FailureIsLoss, "failure-is-loss", "SAFETY 15: a lost connection is no loss", "a_lost_connection_is_neither_leadership_nor_its_loss,three_transient_errors_then_success_keep_leadership";
+    CampaignForgets, "campaign-forgets", "SAFETY 18: a candidate remembers tokens from one campaign to the next", "a_candidate_remembers_tokens_from_one_campaign_to_the_next";
     SeenTokenForgotten, "seen-token-forgotten", "SAFETY 18: a token seen in another's hand is remembered", "a_token_that_was_seen_in_anothers_hand_is_remembered";
     ReplacementUnnoticed, "replacement-unnoticed", "SAFETY 18: a store replaced under a leader", "a_store_replaced_under_a_leader_ends_its_tenure";
     CoverWentBack, "cover-went-back", "SAFETY 21: an older heartbeat moves nothing", "a_heartbeat_older_than_the_last_moves_nothing";
@@ -205,6 +206,7 @@ mutants! {
     EtcdSilentWatchEnd, "etcd-silent-watch-end", "DESIGN: a watch never ends silently", "rules::a_watch_whose_connection_breaks_says_so";
     EtcdSilentWatchKept, "etcd-silent-watch-kept", "DESIGN: a watch that is silent while the store moves on is left", "a_stream_that_stays_silent_while_the_store_moves_on_is_given_up";
     EtcdLateLandingForgotten, "etcd-late-landing-forgotten", "SAFETY 9: what lands after it was withdrawn is cleared away", "late::a_bid_that_lands_after_its_withdrawal_is_cleared_by_a_keepalive";
+    EtcdOwedCalledUndone, "etcd-owed-called-undone", "SAFETY 9: a withdrawal that is made later all the same is not called undone", "late::a_withdrawal_that_was_refused_may_be_made_later";
     EtcdModRevisionToken, "etcd-mod-revision-token", "SAFETY 18: the token is the create revision", "rules::who_is_asked_to_resign_keeps_its_token";
     EtcdFlawedReleaseAdmitted, "etcd-flawed-release-admitted", "SAFETY 8: servers that extend revoked leases are refused", "releases_that_extend_revoked_leases_are_refused";
     EtcdEvictionUnbarred, "etcd-eviction-unbarred", "DESIGN: an evicted office stays barred", "rules::an_evicted_office_is_barred_for_a_lease";

@@ -382,6 +382,37 @@ async fn a_lost_tenure_is_won_again_with_a_higher_token() {
 }
 
 #[tokio::test]
+async fn a_candidate_remembers_tokens_from_one_campaign_to_the_next() {
+    // SAFETY 18
+    let world = World::new();
+    let (candidate, client) = world.candidate("pod-1");
+    let candidate = candidate.build().unwrap();
+    for _ in 0..3 {
+        candidate.campaign().await.unwrap().resign().await.unwrap();
+    }
+    client.by_hand().rewind(2);
+    let refused = candidate.campaign().await.expect_err("it remembers a higher one");
+    assert_eq!(refused.kind(), ErrorKind::TokenWentBack);
+    // Once the numbers have passed what it remembers, it goes on.
+    for _ in 0..3 {
+        world.candidate("pod-2").0.build().unwrap().campaign().await.unwrap().resign().await.unwrap();
+    }
+    candidate.campaign().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_new_process_can_be_told_which_tokens_are_past() {
+    // SAFETY 18
+    let world = World::new();
+    let seen = world.candidate("pod-1").0.build().unwrap().campaign().await.unwrap().token().unwrap();
+    let (candidate, client) = world.candidate("pod-1");
+    client.by_hand().rewind(1);
+    let refused = candidate.above(seen).build().unwrap().campaign().await.expect_err("it was told of it");
+    assert_eq!(refused.kind(), ErrorKind::TokenWentBack);
+    assert!(world.candidate("pod-1").0.above(seen).build().unwrap().campaign().await.unwrap().token() > Some(seen));
+}
+
+#[tokio::test]
 async fn a_wiped_store_is_refused_and_alarmed_by_those_who_remember() {
     // SAFETY 18
     let world = World::new();

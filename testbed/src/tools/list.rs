@@ -41,7 +41,7 @@ pub const ETCD_FLAWED: Tool = Tool {
 pub const ETCD_PEER: Tool = Tool {
     name: "etcd-peer",
     binaries: &["peer"],
-    version: "2",
+    version: "3",
     source: Source::GoModule(concat!(env!("CARGO_MANIFEST_DIR"), "/go/etcd-3.6"), &[("peer", "./peer")]),
 };
 

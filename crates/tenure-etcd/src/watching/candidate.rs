@@ -1,6 +1,7 @@
 //! The watch of a candidate in the queue: its own key, and the one ahead of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tenure::backend::Hint;
 use tenure::mutant::{Mutant, planted};
@@ -27,6 +28,8 @@ pub(super) struct Waiting {
 impl Waiting {
     /// So often what was to be watched is compacted away before it is.
     const TRIES: usize = 5;
+    /// A bid that was told to stand is asked first: etcd answers reads in rounds, and a bid that comes just after another read waits for the next.
+    const BID_FIRST: Duration = Duration::from_millis(10);
 
     pub(super) async fn begin(store: Arc<Store>, seat: Seat, key: Vec<u8>, created: i64) -> Result<Self, Error> {
         for _ in 0..Self::TRIES {
@@ -42,8 +45,11 @@ impl Waiting {
     /// The next hint. Whoever leads hears when something happens to its own key; whoever waits, also when its turn has come.
     pub(super) async fn next(&mut self) -> Result<Hint, Broken> {
         loop {
-            if self.moves_up && self.move_up().await? {
-                return Ok(Hint::Vacant);
+            if self.moves_up {
+                tokio::time::sleep(Self::BID_FIRST).await;
+                if self.move_up().await? {
+                    return Ok(Hint::Vacant);
+                }
             }
             let stirred = match &mut self.ahead {
                 None => events(self.own.next().await).map(|events| !events.is_empty()),

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tenure::Backend;
 use tenure::backend::{Bid, Cover, Sight, Standing};
+use tenure::{Backend, ErrorKind};
 use testbed::Proxy;
 use testbed::etcd::Etcd;
 
@@ -15,6 +15,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("late::a_late_bid_under_another_lease_touches_no_newer_place", a_late_bid_touches_no_newer_place),
     ("late::a_bid_that_landed_and_could_not_look_may_have_landed", a_bid_that_could_not_look_may_have_landed),
     ("late::a_bid_that_lands_after_its_withdrawal_is_cleared_by_a_keepalive", a_bid_that_lands_after_its_withdrawal),
+    ("late::a_withdrawal_that_was_refused_may_be_made_later", a_withdrawal_that_was_refused),
     ("late::a_tenure_is_found_among_large_proposals", a_tenure_is_found_among_large_proposals),
 ];
 
@@ -98,6 +99,27 @@ fn a_bid_that_lands_after_its_withdrawal() {
         })
         .await;
         one.wins(&one.bid("other", 1)).await;
+    });
+}
+
+/// I11: it is looked for with the next keepalive, and done then. Whoever was told that nothing was written would find the office vacant.
+fn a_withdrawal_that_was_refused() {
+    let mut etcd = Etcd::start().expect("etcd starts");
+    etcd.admit_only("candidate", "s3cret", "office/").expect("users can be switched on");
+    run(async {
+        let one = Contender::new(&format!("etcd://candidate:s3cret@{}", etcd.address()));
+        let bid = one.bid("office", 1);
+        let Cover::Shared { session, .. } = one.wins(&bid).await.cover else { panic!("it is shared") };
+        etcd.revoke().expect("etcdctl works");
+        let refused = one.backend.withdraw(&bid).await.expect_err("it may not write");
+        assert_eq!(refused.kind(), ErrorKind::Denied);
+        etcd.reinstate().expect("etcdctl works");
+        eventually("it is done later", async || {
+            one.backend.heartbeat(session, one.attempt()).await.expect("etcd answers");
+            matches!(one.backend.inspect(bid.seat()).await.expect("etcd answers"), Sight::Vacant(_))
+        })
+        .await;
+        assert!(refused.is_indeterminate(), "so it may not say that nothing was written: {refused}");
     });
 }
 

@@ -14,7 +14,7 @@ use crate::clock::AnyClock;
 use crate::event::{Event, Feed};
 use crate::incumbent::Onlooker;
 use crate::listener::{Change, Listener};
-use crate::machine::{Finish, Input, Note, Plan, State, Term};
+use crate::machine::{Finish, Input, Memory, Note, Plan, State, Term};
 use crate::mutant::{Mutant, planted};
 use crate::{Alarm, Ending, Error, ErrorKind, FencingToken, Incumbent, Moment};
 
@@ -24,6 +24,8 @@ pub(crate) struct Published {
     line: Line,
     status: Mutex<Status>,
     changed: Notify,
+    /// What its candidate keeps of it.
+    memory: Arc<Mutex<Memory>>,
 }
 
 /// A cache line of its own: `is_leader` reads it from any thread, and only a renewal writes to it. What never changes fills it up.
@@ -88,7 +90,7 @@ impl TenureState {
 }
 
 impl Published {
-    pub(crate) fn new(plan: Arc<Plan>, clock: AnyClock, driver: Arc<Driver>) -> Self {
+    pub(crate) fn new(plan: Arc<Plan>, clock: AnyClock, driver: Arc<Driver>, memory: Arc<Mutex<Memory>>) -> Self {
         Published {
             line: Line {
                 deadline: AtomicU64::new(0),
@@ -108,6 +110,7 @@ impl Published {
                 more: None,
             }),
             changed: Notify::new(),
+            memory,
         }
     }
 
@@ -381,6 +384,13 @@ impl Published {
         status.publish(Event::IncumbentChanged(incumbent));
         drop(status);
         self.changed.notify_waiters();
+    }
+
+    /// What the next campaign of the same candidate is to know; to be said before this one is over.
+    pub(super) fn remember(&self, memory: Memory) {
+        if !planted(Mutant::CampaignForgets) {
+            *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
+        }
     }
 
     pub(super) fn finished(&self, finish: Finish) {

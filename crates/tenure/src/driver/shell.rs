@@ -450,6 +450,9 @@ impl Shell {
                 std::process::exit(crate::KILLED_EXIT_STATUS);
             }
             Action::Finish(finish) => {
+                if let Some(machine) = self.core.machine(key) {
+                    published.remember(machine.memory());
+                }
                 published.finished(finish);
                 self.watch(key, None);
                 self.perhaps_idle.extend(self.core.backend(key));

@@ -177,7 +177,7 @@ impl Machine {
             return;
         };
         // SAFETY 18: a higher token may have shown up in another's hand while this win settled.
-        if let (Some(token), Some(seen)) = (holding.token, self.highest)
+        if let (Some(token), Some(seen)) = (holding.token, self.memory.highest)
             && token < seen
             && !planted(Mutant::RegressionWhileSettling)
         {
@@ -257,9 +257,9 @@ impl Machine {
     fn extended(&mut self, sent: Moment, grant: Grant, now: Moment, random: u64, out: &mut Actions) {
         let cover = self.cover(grant.cover, sent, now);
         let renew_at = self.next_renewal(sent, random);
-        let replaced = matches!((self.incarnation, grant.incarnation), (Some(old), Some(new)) if old != new)
+        let replaced = matches!((self.memory.incarnation, grant.incarnation), (Some(old), Some(new)) if old != new)
             && !planted(Mutant::ReplacementUnnoticed);
-        let seen = self.highest;
+        let seen = self.memory.highest;
         let Phase::Holding(holding) = &mut self.phase else {
             return;
         };

@@ -11,6 +11,7 @@ mod action;
 mod clearing;
 mod holding;
 mod input;
+mod memory;
 mod plan;
 mod seeking;
 #[cfg(test)]
@@ -21,9 +22,10 @@ use std::time::Duration;
 
 pub use action::{Action, Actions, Alarm, Ending, Finish, Note, Op, State, Term};
 pub use input::{Failure, Goal, Input, Outcome};
+pub use memory::Memory;
 pub use plan::{Plan, Reclaim};
 
-use crate::backend::{Attempt, AttemptId, Hint, Incarnation, Renewal, SessionId, Sight, Standing, TenureId, Vacancies};
+use crate::backend::{Attempt, AttemptId, Hint, Renewal, SessionId, Sight, Standing, TenureId, Vacancies};
 use crate::mutant::{Mutant, planted};
 use crate::{FencingToken, Moment};
 use clearing::{Clearing, Pause};
@@ -53,8 +55,7 @@ pub struct Machine {
     last_seen: LastSeen,
     /// Since when, on this clock, that one is known to have been in office.
     seen_since: Moment,
-    highest: Option<FencingToken>,
-    incarnation: Option<Incarnation>,
+    memory: Memory,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -114,6 +115,7 @@ enum CallKind {
 impl Machine {
     /// A machine that waits for [`Input::Start`].
     pub fn new(plan: Arc<Plan>) -> Self {
+        let memory = plan.memory();
         Machine {
             plan,
             phase: Phase::Idle,
@@ -130,8 +132,7 @@ impl Machine {
             armed: Moment::NEVER,
             last_seen: LastSeen::Nobody,
             seen_since: Moment::ZERO,
-            highest: None,
-            incarnation: None,
+            memory,
         }
     }
 
@@ -164,6 +165,11 @@ impl Machine {
     /// What this machine was told once.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
+    }
+
+    /// What the next campaign of this candidate is to know.
+    pub fn memory(&self) -> Memory {
+        self.memory
     }
 
     /// Where the campaign stands.
@@ -416,7 +422,7 @@ impl Machine {
         };
         let token = held.token.and_then(|native| FencingToken::based(self.plan.token_base(), native));
         if !planted(Mutant::SeenTokenForgotten) {
-            self.highest = self.highest.max(token);
+            self.memory.highest = self.memory.highest.max(token);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Memory;
 use crate::backend::Traits;
 use crate::{CandidateName, Seat, Timing};
 
@@ -25,6 +26,7 @@ pub struct Plan {
     traits: Traits,
     advertise: Arc<[u8]>,
     base: u64,
+    memory: Memory,
     reclaim: Reclaim,
     work_ends_with_process: bool,
 }
@@ -40,6 +42,7 @@ impl Plan {
             traits,
             advertise: Arc::default(),
             base: 0,
+            memory: Memory::default(),
             reclaim: Reclaim::OnProof,
             work_ends_with_process: false,
         }
@@ -73,9 +76,16 @@ impl Plan {
         self
     }
 
+    /// Sets what was seen of the store before.
+    #[must_use]
+    pub fn remembering(mut self, memory: Memory) -> Self {
+        self.memory = memory;
+        self
+    }
+
     /// The same candidacy in another incarnation.
-    pub(crate) fn reincarnated(&self, nonce: u64) -> Self {
-        Plan { nonce, ..self.clone() }
+    pub(crate) fn reincarnated(&self, nonce: u64, memory: Memory) -> Self {
+        Plan { nonce, memory, ..self.clone() }
     }
 
     /// The election.
@@ -111,6 +121,11 @@ impl Plan {
     /// What is added to the store's numbers.
     pub fn token_base(&self) -> u64 {
         self.base
+    }
+
+    /// What was seen of the store before.
+    pub fn memory(&self) -> Memory {
+        self.memory
     }
 
     /// When a record under the own name may be taken back.

@@ -213,8 +213,8 @@ impl Machine {
         match self.cover(grant.cover, sent, now) {
             Ok(cover) if now < cover.term.deadline || planted(Mutant::OverdueWinBelieved) => {
                 self.failures = 0;
-                self.highest = self.highest.max(token);
-                self.incarnation = grant.incarnation.or(self.incarnation);
+                self.memory.highest = self.memory.highest.max(token);
+                self.memory.incarnation = grant.incarnation.or(self.memory.incarnation);
                 self.hold(grant, token, cover, now, random, out);
             }
             // SAFETY 2a: a grant that does not fit is withdrawn, not believed; nor is one whose answer came too late.
@@ -233,15 +233,15 @@ impl Machine {
     /// SAFETY 18: tokens never go back, and numbers of another life of the store are not comparable.
     fn admit_token(&self, grant: &Grant) -> Result<Option<FencingToken>, Alarm> {
         let base = if planted(Mutant::BaseIgnored) { 0 } else { self.plan.token_base() };
-        let replaced = matches!((self.incarnation, grant.incarnation), (Some(old), Some(new)) if old != new);
+        let replaced = matches!((self.memory.incarnation, grant.incarnation), (Some(old), Some(new)) if old != new);
         if replaced && !planted(Mutant::IncarnationIgnored) {
-            return Err(Alarm::StoreReplaced { seen: self.highest });
+            return Err(Alarm::StoreReplaced { seen: self.memory.highest });
         }
         let Some(native) = grant.token else {
             return Ok(None);
         };
         let token = FencingToken::based(base, native);
-        match (self.highest, token) {
+        match (self.memory.highest, token) {
             (Some(seen), _) if token <= Some(seen) && !planted(Mutant::TokenRegressionIgnored) => {
                 Err(Alarm::TokenWentBack { seen, offered: base.saturating_add(native) })
             }

@@ -7,9 +7,12 @@
 //	> elected REVISION NOW        campaigning succeeded; NOW is the boot clock, in ns
 //	> resigns NOW, resigned NOW   it gives the office up
 //	> lost                        the session ended
-//	< campaign | resign | probe
+//	> armed NOW                   it watches a key of its own
+//	> pushed NOW                  that key was deleted
+//	> deletes NOW                 it is about to delete it
+//	< campaign | resign | watch | delete
 //
-// "probe" answers with how long a commit and its push take: "> pushed NS" is from before a deletion is sent to its event.
+// "watch" in one and "delete" in another show what a commit and its push take: nobody hands over faster.
 package main
 
 import (
@@ -53,27 +56,30 @@ func main() {
 			fmt.Println("resigns", now())
 			fail(election.Resign(context.Background()))
 			fmt.Println("resigned", now())
-		case "probe":
-			fmt.Println("pushed", probe(client))
+		case "watch":
+			watch(client)
+		case "delete":
+			fmt.Println("deletes", now())
+			_, err := client.Delete(context.Background(), probed)
+			fail(err)
 		default:
 			fail(fmt.Errorf("unknown command %q", input.Text()))
 		}
 	}
 }
 
-func probe(client *clientv3.Client) int64 {
-	const key = "probe/key"
-	put, err := client.Put(context.Background(), key, "")
+const probed = "probe/key"
+
+func watch(client *clientv3.Client) {
+	put, err := client.Put(context.Background(), probed, "")
 	fail(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	events := client.Watch(ctx, key, clientv3.WithRev(put.Header.Revision+1), clientv3.WithCreatedNotify())
+	events := client.Watch(ctx, probed, clientv3.WithRev(put.Header.Revision+1), clientv3.WithCreatedNotify())
 	<-events
-	start := now()
-	_, err = client.Delete(context.Background(), key)
-	fail(err)
+	fmt.Println("armed", now())
 	<-events
-	return now() - start
+	fmt.Println("pushed", now())
 }
 
 func now() int64 {
