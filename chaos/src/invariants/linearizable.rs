@@ -149,7 +149,7 @@ impl<'a> Replay<'a> {
     /// The record may be anything; where the store is one of the past, whoever ever waited may wait again. Nothing allows more.
     fn touched(&mut self, breaks: Breaks) {
         let nobody = BTreeSet::new();
-        let waits = if breaks == Breaks::Past { &self.bade } else { &nobody };
+        let waits = if matches!(breaks, Breaks::Past | Breaks::Numbers) { &self.bade } else { &nobody };
         let touch = |one: Possibility| Possibility { office: one.office.touched(waits), ..one };
         self.possible = self.possible.drain().map(touch).collect();
     }

@@ -69,9 +69,10 @@ const SCHEMES: &[Scheme] = &[
 ];
 
 #[cfg(feature = "etcd")]
-const ETCD: &str = "fenced";
+const ETCD: &str = "fenced; lease-only beside etcdctl elect and Go's elections (peers=elections)";
 #[cfg(feature = "redis")]
-const REDIS: &str = "fenced on servers that lose nothing (appendonly yes, appendfsync always, no eviction, no replicas), else best-effort";
+const REDIS: &str = "fenced on servers that lose nothing (appendonly yes, appendfsync always, no eviction, no replicas), else best-effort; lease-only at most \
+                     beside plain lockers (peers=lockers)";
 #[cfg(feature = "redis")]
 const REPLICATED: &str = "best-effort: a failover can lose what was acknowledged";
 
@@ -281,6 +282,7 @@ mod tests {
         assert_eq!(opened.backend.place(), "etcds://a:2379,b:1/services/");
         assert!(refused("etcd://ada:s3cret@far.example/").contains("unencrypted"));
         assert!(refused("etcd://h?colour=red").contains("no option of etcd"));
+        assert!(refused("etcd://h?peers=lockers").contains("can only be `elections`"));
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
+use tenure::{Backend, Election};
 
 use crate::exit::Exit;
 use crate::url::BackendUrl;
@@ -14,6 +16,8 @@ use crate::url::BackendUrl;
 pub(crate) struct PlaceArgs {
     /// Where elections are held, such as file:DIR or redis://HOST; `tenure backends` lists them all
     ///
+    /// Where other programs run for the same offices, the address says so: etcd://HOST?peers=elections, redis://HOST?peers=lockers.
+    ///
     /// Unless set it is a folder of this user's, ~/.local/state/tenure, or /var/lib/tenure for root. An address with a password in it
     /// belongs in TENURE_BACKEND or in a file (--backend-file): what stands on a command line, everybody on the host can read.
     #[arg(long, value_name = "URL", env = "TENURE_BACKEND", hide_env_values = true)]
@@ -22,6 +26,18 @@ pub(crate) struct PlaceArgs {
     /// A file with the address of the backend in it
     #[arg(long, value_name = "PATH", env = "TENURE_BACKEND_FILE", hide_env_values = true)]
     backend_file: Option<PathBuf>,
+
+    /// What is added to the store's numbers to make fencing tokens [default: 0]
+    ///
+    /// A store that was lost, or restored from an old backup, gives numbers again that were used. Whoever remembers them does not lead, and
+    /// says which base to set: the same on every host, wherever the office is used.
+    #[arg(long, value_name = "N", env = "TENURE_TOKEN_BASE", hide_env_values = true, value_parser = token_base)]
+    token_base: Option<u64>,
+}
+
+fn token_base(text: &str) -> Result<u64, String> {
+    let wrong = || format!("a base is a whole number from 0 to {}", i64::MAX);
+    text.parse::<i64>().ok().and_then(|number| u64::try_from(number).ok()).ok_or_else(wrong)
 }
 
 /// Where these flags came from: what is typed counts more than the environment.
@@ -55,6 +71,16 @@ impl Sources {
 }
 
 impl PlaceArgs {
+    /// The election of this name on an open backend.
+    pub(crate) fn election(&self, backend: Arc<dyn Backend>, name: &str) -> Result<Election, Exit> {
+        Ok(Election::over(backend, name)?.with_token_base(self.token_base()))
+    }
+
+    /// What is added to the store's numbers.
+    pub(crate) fn token_base(&self) -> u64 {
+        self.token_base.unwrap_or_default()
+    }
+
     /// The address.
     pub(crate) fn url(&self, sources: Sources) -> Result<BackendUrl, Exit> {
         if self.backend.is_some() && self.backend_file.is_some() && sources.backend_is_typed == sources.file_is_typed {

@@ -9,7 +9,8 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use tenure::Alarm;
 use tracing::level_filters::LevelFilter;
 
 use crate::exit::{Exit, Origin};
@@ -104,9 +105,19 @@ impl Report {
         }
     }
 
+    /// Tells what a person should look at, and which flag is meant.
+    pub(crate) fn alarm(&self, alarm: &Alarm) {
+        let flag = match alarm {
+            Alarm::TokenWentBack { .. } | Alarm::StoreReplaced { seen: Some(_) } => "; --token-base sets it",
+            _ => "",
+        };
+        let sentence = format!("{alarm}{flag}");
+        self.tell("alarm", json!({ "message": sentence }), Tone::Failure, &sentence);
+    }
+
     /// The last words: how the process ends, and where that comes from.
     pub(crate) fn close(self, exit: &Exit) {
-        let mut fields = serde_json::json!({ "status": exit.status, "origin": exit.origin.as_str() });
+        let mut fields = json!({ "status": exit.status, "origin": exit.origin.as_str() });
         if !exit.sentence.is_empty() {
             fields["message"] = exit.sentence.as_str().into();
         }

@@ -5,7 +5,7 @@ mod common;
 use std::process::{Command, Output};
 use std::time::Instant;
 
-use common::run::{LONG_LEASE, Run};
+use common::run::{LONG_LEASE, Run, TIMING, TTL};
 use common::{LONG, Scene, TENURE, eventually};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -19,6 +19,7 @@ fn main() {
         .needing(missing(), "status_watch_and_resign_reach_the_holder", status_watch_and_resign_reach_the_holder)
         .needing(missing(), "a_password_comes_by_the_environment_or_a_file", passwords_come_from_elsewhere)
         .needing(missing(), "what_is_required_is_asked_of_the_server", what_is_required_is_asked_of_the_server)
+        .needing(missing(), "beside_plain_lockers_a_winner_settles", beside_plain_lockers_a_winner_settles)
         .main()
 }
 
@@ -109,4 +110,20 @@ fn what_is_required_is_asked_of_the_server() {
         let taken = run(&durable, required);
         assert!(taken.status.success(), "{taken:?}");
     }
+}
+
+/// SAFETY 14, 20: whoever locks the key by `SET NX PX` shows no token, and may be at work after it unlocked.
+fn beside_plain_lockers_a_winner_settles() {
+    let redis = Redis::with().append_only(Fsync::Always).start().unwrap();
+    let scene = Scene::on(format!("{}?peers=lockers", redis.url()));
+    redis.ask(&["SET", "tenure:office", "a plain locker", "NX", "PX", "600000"]).unwrap();
+    let run = Run::start(&scene, "ours", &TIMING, &["sleep", "1000"]);
+    let standing = run.told("standing");
+    assert_eq!((&standing["promise"], standing["settle"].as_f64()), (&"lease-only".into(), Some(TTL.as_secs_f64())));
+    assert_eq!(run.told("waiting")["leader"]["id"], "a plain locker");
+    let unlocked = Instant::now();
+    redis.ask(&["DEL", "tenure:office"]).unwrap();
+    run.told("settling");
+    run.told("command-started");
+    assert!(unlocked.elapsed() >= TTL, "{:?}", unlocked.elapsed());
 }

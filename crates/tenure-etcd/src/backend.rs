@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::backend::{
-    Administer, Answer, Attempt, Backend, Beat, Bid, Cover, Grant, Incarnation, Promise, Renewal, SessionId, Sight,
-    Standing, TenureId, Traits, Vacancies, Vacancy, Version, Watch,
+    Administer, Answer, Attempt, Backend, Beat, Bid, Cover, ForeignPeers, Grant, Incarnation, Promise, Renewal,
+    SessionId, Sight, Standing, TenureId, Traits, Vacancies, Vacancy, Version, Watch,
 };
 use tenure::mutant::{Mutant, planted};
 use tenure::{Clock, Error, ErrorKind, Seat};
@@ -38,6 +38,7 @@ pub(crate) struct Store {
     pub(crate) sessions: Sessions,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) place: String,
+    pub(crate) peers: Option<ForeignPeers>,
     /// For calls of which nobody says how long they may take.
     pub(crate) patience: Duration,
 }
@@ -410,7 +411,7 @@ impl Store {
 
 impl Backend for EtcdBackend {
     fn traits(&self) -> Traits {
-        let mut traits = Traits::new(Promise::Fenced);
+        let mut traits = Traits::new(Promise::Fenced).shared_with(self.store.peers);
         traits.vacancies = Vacancies::Pushed;
         traits.queues = true;
         traits.shares_sessions = true;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure::{BootClock, Clock, Error, ErrorKind};
+use tenure::backend::network::{Address, Form, Host, Secret};
+use tenure::{BootClock, Clock, Error, ErrorKind, ForeignPeers};
 
-use crate::address::{Address, Host};
 use crate::backend::{EtcdBackend, Store};
 use crate::keys::Keys;
 use crate::sessions::Sessions;
-use crate::wire::{Link, Login, Secret, Tls};
+use crate::wire::{Link, Login, Tls};
 
 /// Makes an [`EtcdBackend`]. Nothing is connected before its first call.
 #[derive(Clone, Debug)]
@@ -20,6 +20,7 @@ pub struct EtcdBuilder {
     user: Option<String>,
     password: Option<Secret>,
     plaintext: bool,
+    peers: Option<ForeignPeers>,
     patience: Duration,
     clock: Arc<dyn Clock>,
 }
@@ -27,6 +28,10 @@ pub struct EtcdBuilder {
 impl EtcdBuilder {
     /// How long a call may take that nobody sets a limit for: a look, a list.
     pub const PATIENCE: Duration = Duration::from_secs(5);
+
+    const FORM: Form = Form { store: "etcd", looks: "etcd://HOST:PORT,HOST:PORT/PREFIX (with TLS: etcds://…)" };
+    /// Unless an address names one.
+    const PORT: u16 = 2379;
 
     /// A cluster with these members, each `HOST`, `HOST:PORT` or `[IPV6]:PORT`.
     pub fn new<H: AsRef<str>>(members: impl IntoIterator<Item = H>) -> Self {
@@ -37,6 +42,7 @@ impl EtcdBuilder {
             user: None,
             password: None,
             plaintext: false,
+            peers: None,
             patience: Self::PATIENCE,
             clock: Arc::new(BootClock),
         }
@@ -45,44 +51,46 @@ impl EtcdBuilder {
     /// What this address says. Without a password in it, that is read from its `password-file`, or from the environment variable
     /// `TENURE_ETCD_PASSWORD`.
     pub fn from_url(url: &str) -> Result<Self, Error> {
-        let address = Address::parse(url)?;
-        let mut builder = EtcdBuilder::new(address.hosts.iter().map(Host::to_string));
-        builder.prefix = address.prefix;
-        builder.password = address.password.map(Secret::text);
+        let address = Address::parse(url, Self::FORM)?;
+        let secured = match address.scheme.as_str() {
+            "etcd" => false,
+            "etcds" => true,
+            _ => return Err(Self::FORM.refusal_of_another()),
+        };
+        let mut builder = EtcdBuilder::new(address.hosts(Self::PORT)?.iter().map(Host::to_string));
+        builder.prefix = address.path.join("/");
+        builder.password = address.password;
         if address.user.is_some() && builder.password.is_none() {
             builder.password = Some(Secret::environment("TENURE_ETCD_PASSWORD"));
         }
         builder.user = address.user;
-        let mut tls = address.secured.then(Tls::new);
+        let mut tls = secured.then(Tls::new);
         let (mut certificate, mut key) = (None, None);
         for (name, value) in address.options {
             let wrong = |message: &str| Err(Error::new(ErrorKind::InvalidConfig, format!("`{name}` {message}")));
-            match (name.as_str(), tls.take()) {
-                ("password-file", kept) => {
-                    builder.password = Some(Secret::file(value));
-                    tls = kept;
-                }
-                ("plaintext", kept) if value == "allow" => {
-                    builder.plaintext = true;
-                    tls = kept;
-                }
+            match (name.as_str(), value.as_str()) {
+                ("password-file", _) => builder.password = Some(Secret::file(value)),
+                ("plaintext", "allow") => builder.plaintext = true,
                 ("plaintext", _) => {
                     return wrong("can only be `allow`: a password then goes over the network unencrypted");
                 }
-                ("ca", Some(secured)) => tls = Some(secured.authority(value)),
-                ("server-name", Some(secured)) => tls = Some(secured.server_name(value)),
-                ("cert", Some(secured)) => {
-                    certificate = Some(value);
-                    tls = Some(secured);
+                // They count their lease from the answer, and nothing but their own will ends their work.
+                ("peers", "elections") => builder.peers = Some(ForeignPeers::MayLinger),
+                ("peers", _) => {
+                    return wrong(
+                        "can only be `elections`: etcdctl elect, or Go's concurrency.Election, runs there too",
+                    );
                 }
-                ("key", Some(secured)) => {
-                    key = Some(value);
-                    tls = Some(secured);
+                ("ca" | "server-name" | "cert" | "key", _) if tls.is_none() => {
+                    return wrong("is for TLS; write etcds://");
                 }
-                ("ca" | "server-name" | "cert" | "key", None) => return wrong("is for TLS; write etcds://"),
+                ("ca", _) => tls = tls.map(|tls| tls.authority(value)),
+                ("server-name", _) => tls = tls.map(|tls| tls.server_name(value)),
+                ("cert", _) => certificate = Some(value),
+                ("key", _) => key = Some(value),
                 _ => {
                     return wrong(
-                        "is no option of etcd; there are ca, cert, key, server-name, password-file and plaintext",
+                        "is no option of etcd; there are ca, cert, key, server-name, password-file, plaintext and peers",
                     );
                 }
             }
@@ -128,6 +136,17 @@ impl EtcdBuilder {
         self
     }
 
+    /// Declares that programs other than tenure run for the same elections, as `etcdctl elect` does or Go's `concurrency.Election`. They say
+    /// nothing of their token, so that no more than [`Promise::LeaseOnly`](tenure::Promise::LeaseOnly) is promised (SAFETY 20). `peers=elections`
+    /// is [`ForeignPeers::MayLinger`]: whoever wins settles for a lease.
+    ///
+    /// [`Election::shared_with`](tenure::Election::shared_with) declares the same of one election.
+    #[must_use]
+    pub fn shared_with(mut self, peers: ForeignPeers) -> Self {
+        self.peers = Some(peers);
+        self
+    }
+
     /// How long a call may take that nobody sets a limit for; [`PATIENCE`](Self::PATIENCE) unless set.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
@@ -145,7 +164,13 @@ impl EtcdBuilder {
     /// Refuses what cannot be meant.
     pub fn build(self) -> Result<EtcdBackend, Error> {
         let wrong = |message: String| Err(Error::new(ErrorKind::InvalidConfig, message));
-        let hosts = self.members.iter().map(|member| Host::parse(member)).collect::<Result<Vec<_>, _>>()?;
+        let parsed = self.members.iter().map(|member| Host::parse(member, Self::PORT).ok_or(member));
+        let hosts = match parsed.collect::<Result<Vec<_>, _>>() {
+            Ok(hosts) => hosts,
+            Err(member) => {
+                return wrong(format!("`{member}` is no member of etcd; write HOST, HOST:PORT or [IPV6]:PORT"));
+            }
+        };
         if hosts.is_empty() {
             return wrong("etcd has to have a member to connect with; name one, or better all".to_owned());
         }
@@ -173,8 +198,8 @@ impl EtcdBuilder {
         let keys = Keys::below(&self.prefix);
         let link = Link::new(hosts, self.tls, login);
         let place = format!("{scheme}://{}/{}", link.names(), keys.prefix());
-        let (clock, patience) = (self.clock, self.patience);
-        Ok(EtcdBackend::of(Store { link, keys, sessions: Sessions::default(), clock, place, patience }))
+        let (clock, peers, patience) = (self.clock, self.peers, self.patience);
+        Ok(EtcdBackend::of(Store { link, keys, sessions: Sessions::default(), clock, place, peers, patience }))
     }
 }
 
@@ -209,6 +234,10 @@ mod tests {
         assert!(refused("etcd://h?colour=x").contains("no option"));
         assert!(refused("etcd://h?plaintext=yes").contains("allow"));
         assert!(refused("etcd://h?password-file=x").contains("no user"));
+        assert!(refused("etcd://h?peers=lockers").contains("`elections`"));
+        assert!(refused("http://h").contains("no address of etcd"));
         assert!(EtcdBackend::builder([""; 0]).build().is_err());
+        let member = EtcdBackend::builder(["h:x"]).build().expect_err("no port").to_string();
+        assert!(member.contains("`h:x` is no member"), "{member}");
     }
 }

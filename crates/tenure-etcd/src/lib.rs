@@ -32,11 +32,11 @@
 //! | `server-name=NAME` | the name in the server's certificate, where it is not the host's |
 //! | `password-file=FILE` | the password, on its first line; without it the variable `TENURE_ETCD_PASSWORD` |
 //! | `plaintext=allow` | allows a password over a network without TLS; otherwise that is refused |
+//! | `peers=elections` | other programs run for the same elections: less is promised, and whoever wins settles for a lease |
 //!
 //! [`EtcdBackend::builder`] has the same, typed.
 #![forbid(unsafe_code)]
 
-mod address;
 mod administer;
 mod backend;
 mod builder;
@@ -49,4 +49,5 @@ mod wire;
 
 pub use backend::EtcdBackend;
 pub use builder::EtcdBuilder;
-pub use wire::{Secret, Tls};
+pub use tenure::backend::network::Secret;
+pub use wire::Tls;

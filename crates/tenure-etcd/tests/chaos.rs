@@ -158,7 +158,7 @@ impl Servers for Members {
             fault(KEY_DELETED, Breaks::Record, 1, 10),
             fault(COMPACTED, Breaks::Nothing, 1, 10),
             fault(RIGHTS_REVOKED, Breaks::Nothing, 300, 3000),
-            fault(RESTORED, Breaks::Past, 2000, 4000),
+            fault(RESTORED, Breaks::Numbers, 2000, 4000),
         ]
     }
 

@@ -10,12 +10,13 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use redis::{RedisResult, Value};
 use tenure::adapter::ttl_in_millis;
+use tenure::backend::network::Host;
 use tenure::backend::{
     Administer, Answer, Answers, Attempt, Backend, Bid, Cover, Due, Grant, Renewal, Sight, Standing, Traits, Vacancies,
     Vacancy, Version, Watch,
 };
 use tenure::mutant::{Mutant, planted};
-use tenure::{Error, Promise, Seat};
+use tenure::{Error, ForeignPeers, Promise, Seat};
 
 use crate::blame;
 use crate::builder::RedisBuilder;
@@ -26,7 +27,6 @@ use crate::script::{self, Reply, Step};
 use crate::servers::{Redirect, Servers};
 use crate::settings::Examination;
 use crate::subscriptions::Subscription;
-use crate::url::Address;
 use crate::watch;
 
 /// Counts the bids of this process.
@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) servers: Servers,
     pub(crate) prefix: Prefix,
     pub(crate) database: i64,
-    pub(crate) foreign_peers: bool,
+    pub(crate) peers: Option<ForeignPeers>,
     pub(crate) skew: Duration,
     pub(crate) call_timeout: Duration,
 }
@@ -85,7 +85,7 @@ impl RedisBackend {
         let mut examined =
             examined.and_then(|found| found.ok_or_else(|| self.silent())).map_err(|error| error.during("examine"))?;
         self.0.servers.pin(examined.promise);
-        if self.0.foreign_peers && examined.promise > Promise::LeaseOnly {
+        if self.0.peers.is_some() && examined.promise > Promise::LeaseOnly {
             examined.promise = Promise::LeaseOnly;
             examined.reasons.push("the seat is shared with programs that show no token".to_owned());
         }
@@ -247,7 +247,7 @@ impl RedisBackend {
     }
 
     /// Renews what is on the server at this address, once there is a connection to it.
-    async fn extend_there(&self, address: &Address, due: &[&Due]) -> Vec<Option<Result<Renewal, Error>>> {
+    async fn extend_there(&self, address: &Host, due: &[&Due]) -> Vec<Option<Result<Renewal, Error>>> {
         let bound = due.iter().map(|one| one.bid.call_timeout()).min().unwrap_or_default();
         let link = bounded(bound, self.0.servers.link_to(address)).await.unwrap_or_else(|| Err(self.silent()));
         match link {
@@ -286,7 +286,7 @@ impl RedisBackend {
 
     async fn extend_all(&self, due: &[Due]) -> Vec<Result<Renewal, Error>> {
         let mut answers: Vec<Option<Result<Renewal, Error>>> = due.iter().map(|_| None).collect();
-        let mut together: HashMap<Address, Vec<usize>> = HashMap::new();
+        let mut together: HashMap<Host, Vec<usize>> = HashMap::new();
         let mut nobody_answers = false;
         for (index, one) in due.iter().enumerate() {
             let slot = self.keys(one.bid.seat()).slot();
@@ -384,9 +384,7 @@ fn told<T>(answer: Result<T, Error>, seat: &Seat, operation: &'static str) -> Re
 impl Backend for RedisBackend {
     fn traits(&self) -> Traits {
         let promise = self.0.servers.pinned().unwrap_or(Promise::BestEffort);
-        // SAFETY 20: a plain locker shows no token.
-        let shared = self.0.foreign_peers && !planted(Mutant::RedisFencedWithForeignPeers);
-        let mut traits = Traits::new(if shared { promise.min(Promise::LeaseOnly) } else { promise });
+        let mut traits = Traits::new(promise).shared_with(self.0.peers);
         traits.vacancies = Vacancies::Pushed;
         traits.has_tokens = true;
         traits.store_skew = self.0.skew;

@@ -1,15 +1,14 @@
 //! What went wrong, and what to do about it.
 
 use redis::{ErrorKind as Theirs, RedisError, ServerErrorKind};
+use tenure::backend::network::Host;
 use tenure::{Error, ErrorKind};
-
-use crate::url::Address;
 
 /// An error in place of an answer to something that was sent.
 ///
 /// Where the server answered a script with an error, that script has written nothing: it writes once, and last. What no server of this kind says may
 /// come from something in between, which need not know what became of the call.
-pub(crate) fn answer(error: &RedisError, address: &Address) -> Error {
+pub(crate) fn answer(error: &RedisError, address: &Host) -> Error {
     match error.code() {
         Some(code) => {
             let words = words(error);
@@ -29,7 +28,7 @@ pub(crate) fn answer(error: &RedisError, address: &Address) -> Error {
 }
 
 /// An error while a connection was set up: nothing was asked yet.
-pub(crate) fn greeting(error: &RedisError, address: &Address) -> Error {
+pub(crate) fn greeting(error: &RedisError, address: &Host) -> Error {
     match (error.code(), error.kind()) {
         // Servers say it in more than one way, and some say the password with it.
         (Some("ERR"), _) if words(error).starts_with("unknown command") => too_old(address),
@@ -48,7 +47,7 @@ pub(crate) fn greeting(error: &RedisError, address: &Address) -> Error {
 }
 
 /// What the server says instead of an answer, if it is known what that means.
-fn refusal(code: &str, words: &str, address: &Address) -> Option<Error> {
+fn refusal(code: &str, words: &str, address: &Host) -> Option<Error> {
     Some(match code {
         "WRONGPASS" => wrong_password(words, address),
         "NOAUTH" => {
@@ -86,11 +85,11 @@ fn refusal(code: &str, words: &str, address: &Address) -> Option<Error> {
     })
 }
 
-fn refused(code: &str, words: &str, address: &Address) -> Error {
+fn refused(code: &str, words: &str, address: &Host) -> Error {
     denied(format!("{address} refused: {code} {words}"))
 }
 
-fn too_old(address: &Address) -> Error {
+fn too_old(address: &Host) -> Error {
     denied(format!("{address} knows no HELLO: it is older than Redis 6 or hides it, and cannot push; use a newer one"))
 }
 
@@ -118,7 +117,7 @@ fn in_script(words: &str) -> Option<(&str, &str, &str)> {
     Some((command, if denied { "NOPERM" } else { code }, rest))
 }
 
-fn wrong_password(words: &str, address: &Address) -> Error {
+fn wrong_password(words: &str, address: &Host) -> Error {
     denied(format!("{address} does not accept the user and password: {words}; see `ACL LIST` and `requirepass` there"))
 }
 

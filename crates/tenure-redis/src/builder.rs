@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure::{Error, ErrorKind, Promise};
+use tenure::backend::network::{Host, Secret};
+use tenure::{Error, ErrorKind, ForeignPeers, Promise};
 
 use crate::backend::{Inner, RedisBackend};
 use crate::dial::{Credentials, Dialer, Plaintext};
 use crate::keys::Prefix;
-use crate::secret::Secret;
 use crate::servers::Servers;
 use crate::settings::Eviction;
 use crate::tls::Tls;
-use crate::url::{Address, Topology, Url};
+use crate::url::{Topology, Url};
 
 /// A backend that is being set up. Everything can also stand in the URL, as the parameter that each method names.
 #[derive(Clone, Debug)]
@@ -24,11 +24,11 @@ pub struct RedisBuilder {
     tls: Tls,
     plaintext: Plaintext,
     prefix: String,
-    foreign_peers: bool,
+    peers: Option<ForeignPeers>,
     declared: Option<Promise>,
     eviction: Eviction,
     skew: Option<Duration>,
-    detours: HashMap<Address, Address>,
+    detours: HashMap<Host, Host>,
     call_timeout: Duration,
 }
 
@@ -40,7 +40,7 @@ impl RedisBuilder {
 
     pub(crate) fn new(url: &str) -> Result<Self, Error> {
         let url = Url::parse(url)?;
-        let password = url.password.clone().map(Secret::text);
+        let password = url.password.clone();
         let credentials = Credentials { username: url.username.clone(), password };
         let parameters = url.parameters.clone();
         let mut builder = RedisBuilder {
@@ -50,7 +50,7 @@ impl RedisBuilder {
             tls: Tls::default(),
             plaintext: Plaintext::Refused,
             prefix: Prefix::DEFAULT.to_owned(),
-            foreign_peers: false,
+            peers: None,
             declared: None,
             eviction: Eviction::Refused,
             skew: None,
@@ -84,7 +84,8 @@ impl RedisBuilder {
             }
             ("server-name", _) => self.server_name(value),
             ("prefix", _) => self.prefix(value),
-            ("peers", "lockers") => self.shared_with_foreign_peers(),
+            // They count their lease from the answer, and nothing but their own will ends their work.
+            ("peers", "lockers") => self.shared_with(ForeignPeers::MayLinger),
             ("peers", _) => return Err(one_of("peers=lockers")),
             ("declare", "fenced") => self.declare(Promise::Fenced),
             ("declare", "lease-only") => self.declare(Promise::LeaseOnly),
@@ -177,13 +178,13 @@ impl RedisBuilder {
         self
     }
 
-    /// Declares that programs other than tenure lock the same keys, by `SET NX PX`; `peers=lockers`. They show no token, so that no more than
-    /// [`Promise::LeaseOnly`] is promised (SAFETY 20).
+    /// Declares that programs other than tenure lock the same keys, by `SET NX PX`. They show no token, so that no more than
+    /// [`Promise::LeaseOnly`] is promised (SAFETY 20). `peers=lockers` is [`ForeignPeers::MayLinger`]: whoever wins settles for a lease.
     ///
     /// [`Election::shared_with`](tenure::Election::shared_with) declares the same of one election.
     #[must_use]
-    pub fn shared_with_foreign_peers(mut self) -> Self {
-        self.foreign_peers = true;
+    pub fn shared_with(mut self, peers: ForeignPeers) -> Self {
+        self.peers = Some(peers);
         self
     }
 
@@ -215,7 +216,7 @@ impl RedisBuilder {
     pub fn reach(mut self, announced: &str, at: &str) -> Result<Self, Error> {
         let parsed = |text: &str| {
             let message = format!("{text:?} is no host and port");
-            Address::parse(text, 6_379).ok_or_else(|| Error::new(ErrorKind::InvalidConfig, message))
+            Host::parse(text, Url::PORT).ok_or_else(|| Error::new(ErrorKind::InvalidConfig, message))
         };
         self.detours.insert(parsed(announced)?, parsed(at)?);
         Ok(self)
@@ -264,7 +265,7 @@ impl RedisBuilder {
             database: self.url.database,
             servers: Servers::new(self.url.topology, dialer, self.sentinels, self.eviction, self.declared),
             prefix,
-            foreign_peers: self.foreign_peers,
+            peers: self.peers,
             skew: self.skew.unwrap_or(skew),
             call_timeout: self.call_timeout,
         }))

@@ -6,15 +6,14 @@ use std::time::Duration;
 use redis::aio::{AsyncPushSender, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, ProtocolVersion, RedisConnectionInfo};
 use socket2::{SockRef, TcpKeepalive};
+use tenure::backend::network::{Host, Secret};
 use tenure::{Error, ErrorKind};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 use crate::blame;
-use crate::secret::Secret;
 use crate::tls::Tls;
-use crate::url::Address;
 
 /// Who connects.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +31,7 @@ pub(crate) struct Dialer {
     /// Whether a password may go over the network as it is.
     pub(crate) plaintext: Plaintext,
     /// Where servers are reached that cannot be reached where they say they are.
-    pub(crate) detours: HashMap<Address, Address>,
+    pub(crate) detours: HashMap<Host, Host>,
 }
 
 /// Whether a password may be sent to another host without TLS.
@@ -53,7 +52,7 @@ impl Dialer {
     const KEEPALIVE: Duration = Duration::from_secs(5);
 
     /// Refuses to send a password where others can read it (Security).
-    pub(crate) fn admit(&self, address: &Address) -> Result<(), Error> {
+    pub(crate) fn admit(&self, address: &Host) -> Result<(), Error> {
         let address = self.detours.get(address).unwrap_or(address);
         let readable = self.tls.is_none() && self.credentials.password.is_some() && !address.is_loopback();
         if readable && self.plaintext == Plaintext::Allowed {
@@ -67,7 +66,7 @@ impl Dialer {
         Ok(())
     }
 
-    pub(crate) async fn dial(&self, address: &Address, pushes: impl AsyncPushSender) -> Result<Dialled, Error> {
+    pub(crate) async fn dial(&self, address: &Host, pushes: impl AsyncPushSender) -> Result<Dialled, Error> {
         self.admit(address)?;
         let mut info = RedisConnectionInfo::default()
             .set_protocol(ProtocolVersion::RESP3)
@@ -77,7 +76,7 @@ impl Dialer {
             info = info.set_username(username);
         }
         if let Some(password) = &self.credentials.password {
-            info = info.set_password(password.reveal()?);
+            info = info.set_password(password.reveal().await?);
         }
         let stream = connected(self.detours.get(address).unwrap_or(address)).await?;
         // Every call has a bound of its own.
@@ -89,9 +88,9 @@ impl Dialer {
     }
 }
 
-async fn connected(address: &Address) -> Result<TcpStream, Error> {
+async fn connected(address: &Host) -> Result<TcpStream, Error> {
     let failed = |error: std::io::Error| Error::unavailable(format!("{address} cannot be reached")).because(error);
-    let stream = TcpStream::connect((address.host.as_str(), address.port)).await.map_err(failed)?;
+    let stream = TcpStream::connect((address.name(), address.port())).await.map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
     let keepalive = TcpKeepalive::new().with_time(Dialer::KEEPALIVE).with_interval(Dialer::KEEPALIVE);
     SockRef::from(&stream).set_tcp_keepalive(&keepalive).map_err(failed)?;
@@ -102,7 +101,7 @@ async fn greeted<S>(
     info: &RedisConnectionInfo,
     stream: S,
     config: AsyncConnectionConfig,
-    address: &Address,
+    address: &Host,
 ) -> Result<Dialled, Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

@@ -42,7 +42,6 @@ mod keys;
 mod link;
 mod record;
 mod script;
-mod secret;
 mod servers;
 mod settings;
 mod subscriptions;
@@ -52,5 +51,5 @@ mod watch;
 
 pub use backend::RedisBackend;
 pub use builder::RedisBuilder;
-pub use secret::Secret;
 pub use settings::Examination;
+pub use tenure::backend::network::Secret;

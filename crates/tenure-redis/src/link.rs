@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline, RedisError, RedisResult, Value};
+use tenure::backend::network::Host;
 use tenure::{Error, Promise};
 use tokio::task::AbortHandle;
 
@@ -13,12 +14,12 @@ use crate::dial::Dialer;
 use crate::script::Step;
 use crate::settings::{Eviction, Settings};
 use crate::subscriptions::Subscriptions;
-use crate::url::{Address, Topology};
+use crate::url::Topology;
 
 /// A connection that was greeted and examined. It carries all calls and all pushes, and is never mended: when it breaks another is made.
 #[derive(Debug)]
 pub(crate) struct Link {
-    address: Address,
+    address: Host,
     connection: MultiplexedConnection,
     settings: Settings,
     subscriptions: Arc<Subscriptions>,
@@ -28,7 +29,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// Connects, and looks at what the server shows of itself.
-    pub(crate) async fn open(dialer: &Dialer, address: &Address) -> Result<Self, Error> {
+    pub(crate) async fn open(dialer: &Dialer, address: &Host) -> Result<Self, Error> {
         let subscriptions = Arc::new(Subscriptions::default());
         let pushed = subscriptions.clone();
         let dialled = dialer.dial(address, move |push| pushed.take(push)).await?;
@@ -62,7 +63,7 @@ impl Link {
         self.settings.admit(&self.address, topology, eviction, pinned)
     }
 
-    pub(crate) fn address(&self) -> &Address {
+    pub(crate) fn address(&self) -> &Host {
         &self.address
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use redis::{RedisError, ServerErrorKind, Value};
+use tenure::backend::network::Host;
 use tenure::{Error, ErrorKind, Promise};
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -15,7 +16,7 @@ use crate::blame;
 use crate::dial::{Credentials, Dialer};
 use crate::link::Link;
 use crate::settings::Eviction;
-use crate::url::{Address, Topology};
+use crate::url::Topology;
 
 /// The servers of a backend: found when they are needed, connected to when they are called.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub(crate) struct Servers {
     sentinels: Dialer,
     eviction: Eviction,
     pinned: Mutex<Option<Promise>>,
-    links: Mutex<HashMap<Address, Slot>>,
+    links: Mutex<HashMap<Host, Slot>>,
     map: Mutex<Map>,
 }
 
@@ -36,12 +37,12 @@ type Slot = Arc<AsyncMutex<Option<Arc<Link>>>>;
 /// Where the slots of a cluster are, or where sentinels say that the primary is.
 #[derive(Debug, Default)]
 struct Map {
-    primary: Option<Address>,
-    ranges: Vec<(u16, u16, Address)>,
+    primary: Option<Host>,
+    ranges: Vec<(u16, u16, Host)>,
 }
 
 impl Map {
-    fn of(&self, slot: u16) -> Option<Address> {
+    fn of(&self, slot: u16) -> Option<Host> {
         let range = self.ranges.iter().find(|(first, last, _)| (*first..=*last).contains(&slot));
         range.map(|(_, _, address)| address.clone())
     }
@@ -51,9 +52,9 @@ impl Map {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Redirect {
     /// It is there for good.
-    Moved(Address),
+    Moved(Host),
     /// It is on its way: this once.
-    Ask(Address),
+    Ask(Host),
 }
 
 impl Servers {
@@ -99,7 +100,7 @@ impl Servers {
         link
     }
 
-    pub(crate) async fn link_to(&self, address: &Address) -> Result<Arc<Link>, Error> {
+    pub(crate) async fn link_to(&self, address: &Host) -> Result<Arc<Link>, Error> {
         let slot = lock(&self.links).entry(address.clone()).or_default().clone();
         let mut kept = slot.lock().await;
         if let Some(link) = kept.as_ref().filter(|link| link.is_usable()) {
@@ -124,11 +125,11 @@ impl Servers {
         Ok(links)
     }
 
-    pub(crate) async fn primaries(&self) -> Result<Vec<Address>, Error> {
+    pub(crate) async fn primaries(&self) -> Result<Vec<Host>, Error> {
         if let Topology::Cluster(_) = self.topology {
             self.address(0).await?;
             let mut all: Vec<_> = lock(&self.map).ranges.iter().map(|(_, _, address)| address.clone()).collect();
-            all.sort_by_key(Address::to_string);
+            all.sort_by_key(Host::to_string);
             all.dedup();
             return Ok(all);
         }
@@ -141,15 +142,15 @@ impl Servers {
     }
 
     /// Where an error says that the answer is, if it says so and there is a cluster.
-    pub(crate) fn redirect(&self, error: &RedisError, asked: &Address) -> Option<Redirect> {
+    pub(crate) fn redirect(&self, error: &RedisError, asked: &Host) -> Option<Redirect> {
         if !matches!(self.topology, Topology::Cluster(_)) {
             return None;
         }
         let (place, _) = error.redirect_node()?;
         // IPv6 stands there without brackets, and no host at all means: the one that was asked.
         let (host, port) = place.rsplit_once(':')?;
-        let host = if host.is_empty() { asked.host.clone() } else { host.to_owned() };
-        let address = Address { host, port: port.parse().ok()? };
+        let host = if host.is_empty() { asked.name().to_owned() } else { host.to_owned() };
+        let address = Host::new(host, port.parse().ok()?);
         match error.kind() {
             redis::ErrorKind::Server(ServerErrorKind::Ask) => Some(Redirect::Ask(address)),
             _ => Some(Redirect::Moved(address)),
@@ -157,7 +158,7 @@ impl Servers {
     }
 
     /// Where a slot is.
-    pub(crate) async fn address(&self, slot: u16) -> Result<Address, Error> {
+    pub(crate) async fn address(&self, slot: u16) -> Result<Host, Error> {
         match &self.topology {
             Topology::One(address) => Ok(address.clone()),
             Topology::Sentinel { sentinels, primary } => {
@@ -182,7 +183,7 @@ impl Servers {
         }
     }
 
-    async fn ask_sentinels(&self, sentinels: &[Address], primary: &str) -> Result<Address, Error> {
+    async fn ask_sentinels(&self, sentinels: &[Host], primary: &str) -> Result<Host, Error> {
         let mut question = redis::cmd("SENTINEL");
         question.arg("GET-MASTER-ADDR-BY-NAME").arg(primary);
         let question = &question;
@@ -192,7 +193,7 @@ impl Servers {
             match texts(&answer).as_slice() {
                 [host, port] => {
                     let port = port.parse().map_err(|_| Error::unavailable(format!("{sentinel} names no port")))?;
-                    Ok(Address { host: host.clone(), port })
+                    Ok(Host::new(host, port))
                 }
                 _ => {
                     let message = format!("{sentinel} knows no primary {primary}; see SENTINEL MASTERS there");
@@ -203,7 +204,7 @@ impl Servers {
         .await
     }
 
-    async fn ask_cluster(&self, seeds: &[Address]) -> Result<Vec<(u16, u16, Address)>, Error> {
+    async fn ask_cluster(&self, seeds: &[Host]) -> Result<Vec<(u16, u16, Host)>, Error> {
         let mut question = redis::cmd("CLUSTER");
         question.arg("SLOTS");
         let question = &question;
@@ -223,7 +224,7 @@ impl Servers {
     }
 
     /// A server that may be a replica: any of them knows the map.
-    async fn link_for_questions(&self, server: &Address) -> Result<Arc<Link>, Error> {
+    async fn link_for_questions(&self, server: &Host) -> Result<Arc<Link>, Error> {
         let link = Link::open(&self.dialer, server).await?;
         if !link.settings().is_clustered {
             link.admit(&self.topology, self.eviction, None)?;
@@ -237,8 +238,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Asks one after the other until one knows. Whoever is slow goes on being waited for, beside the next.
 async fn first_answer<T, A: Future<Output = Result<T, Error>>>(
-    servers: Vec<Address>,
-    ask: impl Fn(Address) -> A,
+    servers: Vec<Host>,
+    ask: impl Fn(Host) -> A,
 ) -> Result<T, Error> {
     let mut next = servers.into_iter().map(ask);
     let mut asked = FuturesUnordered::new();
@@ -274,19 +275,15 @@ fn texts(value: &Value) -> Vec<String> {
 }
 
 /// `CLUSTER SLOTS`: for each range its first and last slot, then its primary, then replicas.
-fn slots(value: &Value, asked: &Address) -> Vec<(u16, u16, Address)> {
+fn slots(value: &Value, asked: &Host) -> Vec<(u16, u16, Host)> {
     let Value::Array(ranges) = value else { return Vec::new() };
     let range = |range: &Value| {
         let Value::Array(parts) = range else { return None };
         let [Value::Int(first), Value::Int(last), Value::Array(primary), ..] = parts.as_slice() else { return None };
         let Some(Value::Int(port)) = primary.get(1) else { return None };
         let host = primary.first().and_then(text).filter(|host| !host.is_empty() && host != "?");
-        let host = host.unwrap_or_else(|| asked.host.clone());
-        Some((
-            u16::try_from(*first).ok()?,
-            u16::try_from(*last).ok()?,
-            Address { host, port: u16::try_from(*port).ok()? },
-        ))
+        let host = host.unwrap_or_else(|| asked.name().to_owned());
+        Some((u16::try_from(*first).ok()?, u16::try_from(*last).ok()?, Host::new(host, u16::try_from(*port).ok()?)))
     };
     ranges.iter().filter_map(range).collect()
 }

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use redis::Value;
+use tenure::backend::network::Host;
 use tenure::mutant::{Mutant, planted};
 use tenure::{Error, ErrorKind, Promise};
 
-use crate::url::{Address, Topology};
+use crate::url::Topology;
 
 /// What was found out about a server; `None` for what it does not show this user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,7 +90,7 @@ impl Settings {
     /// Refuses a server on which elections cannot be held, or not as they were promised.
     pub(crate) fn admit(
         &self,
-        address: &Address,
+        address: &Host,
         topology: &Topology,
         eviction: Eviction,
         pinned: Option<Promise>,
@@ -232,11 +233,11 @@ mod tests {
     }
 
     fn one() -> Topology {
-        Topology::One(Address { host: "h".into(), port: 1 })
+        Topology::One(Host::new("h", 1))
     }
 
     fn admitted(settings: &Settings, eviction: Eviction, pinned: Promise) -> Result<(), Error> {
-        settings.admit(&Address { host: "h".into(), port: 1 }, &one(), eviction, Some(pinned))
+        settings.admit(&Host::new("h", 1), &one(), eviction, Some(pinned))
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tenure::backend::network::Host;
 use tenure::{Error, ErrorKind};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -11,8 +12,6 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, crypto};
-
-use crate::url::Address;
 
 /// How a TLS connection is made.
 #[derive(Clone, Debug, Default)]
@@ -28,8 +27,8 @@ pub(crate) struct Tls {
 impl Tls {
     const HANDSHAKE: Duration = Duration::from_secs(2);
 
-    pub(crate) async fn wrap(&self, stream: TcpStream, address: &Address) -> Result<TlsStream<TcpStream>, Error> {
-        let name = self.server_name.as_ref().unwrap_or(&address.host).clone();
+    pub(crate) async fn wrap(&self, stream: TcpStream, address: &Host) -> Result<TlsStream<TcpStream>, Error> {
+        let name = self.server_name.as_deref().unwrap_or(address.name()).to_owned();
         let name = ServerName::try_from(name.clone())
             .map_err(|_| Error::new(ErrorKind::InvalidConfig, format!("{name} cannot be the name of a TLS server")))?;
         let connector = TlsConnector::from(Arc::new(self.config()?));
@@ -100,7 +99,7 @@ fn unreadable(path: &Path, error: impl Into<Box<dyn std::error::Error + Send + S
 }
 
 /// What a failed handshake means for whoever set it up.
-fn untrusted(address: &Address, error: std::io::Error) -> Error {
+fn untrusted(address: &Host, error: std::io::Error) -> Error {
     use rustls::Error as Tls;
     let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<Tls>());
     let denied = |message: String| Error::new(ErrorKind::Denied, message);

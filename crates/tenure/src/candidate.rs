@@ -1,16 +1,17 @@
 //! One process that runs for an office.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::backend::Promise;
+use crate::backend::{ForeignPeers, Promise, Traits};
 use crate::campaign::Campaign;
 use crate::clock::AnyClock;
 use crate::driver::{Driver, Published, Start};
-use crate::election::{Election, ForeignPeers};
+use crate::election::Election;
 use crate::listener::Listener;
 use crate::machine::{Finish, Goal, Input, Memory, Plan, Reclaim};
+use crate::mutant::{Mutant, planted};
 use crate::tenure::Tenure;
 use crate::timing::{Interval, Settle};
 use crate::{
@@ -35,9 +36,8 @@ struct Inner {
     clock: AnyClock,
     driver: Arc<Driver>,
     healthy: AtomicBool,
-    running: Mutex<Weak<Published>>,
-    /// What its campaigns have seen of the store (SAFETY 18).
-    memory: Arc<Mutex<Memory>>,
+    /// The campaign that runs, or ran last: the next one is told what it saw of the store (SAFETY 18).
+    last: Mutex<Option<Arc<Published>>>,
 }
 
 impl Candidate {
@@ -141,19 +141,18 @@ impl Candidate {
         listeners: Vec<Listener>,
     ) -> Result<Arc<Published>, Error> {
         let inner = &self.inner;
-        let mut running = inner.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.upgrade().is_some_and(|published| published.finish().is_none()) {
+        let mut last = inner.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_some_and(|published| published.finish().is_none()) {
             let message = "this candidate runs already; stop that campaign first, or build a second candidate";
             return Err(Error::new(ErrorKind::AlreadyRunning, message).of_election(inner.plan.seat()));
         }
-        let memory = *inner.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let memory = last.as_ref().map_or(inner.plan.memory(), |published| published.memory());
         let plan = Arc::new(inner.plan.reincarnated(nonce()?, memory));
-        let (clock, driver) = (inner.clock.clone(), inner.driver.clone());
-        let published = Arc::new(Published::new(plan.clone(), clock, driver, inner.memory.clone()));
+        let published = Arc::new(Published::new(plan.clone(), inner.clock.clone(), inner.driver.clone()));
         for listener in listeners {
             published.listen(listener);
         }
-        *running = Arc::downgrade(&published);
+        *last = Some(published.clone());
         inner.driver.start(Start {
             published: published.clone(),
             plan,
@@ -166,8 +165,8 @@ impl Candidate {
     }
 
     fn running(&self) -> Option<Arc<Published>> {
-        let running = self.inner.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.upgrade().filter(|published| published.finish().is_none())
+        let last = self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.clone().filter(|published| published.finish().is_none())
     }
 }
 
@@ -396,8 +395,8 @@ impl CandidateBuilder {
         let election = &self.election;
         let named = |error: Error| error.of_election(election.name());
         let name = CandidateName::new(&self.name).map_err(named)?;
-        let timing = self.timing(election).build().map_err(named)?;
         let traits = election.traits();
+        let timing = self.timing(&traits).build().map_err(named)?;
         traits.admit(self.require, &timing, &election.backend().place()).map_err(named)?;
         if self.advertise.len() > Self::MOST_ADVERTISED {
             let message = format!(
@@ -415,6 +414,7 @@ impl CandidateBuilder {
         let plan = Plan::new(election.name().clone(), name, 0, timing, traits)
             .advertising(advertised(&self.advertise))
             .with_token_base(election.token_base())
+            .remembering(Memory { highest: self.above, incarnation: None })
             .reclaiming(self.reclaim)
             .ending_work_with_process(self.work_ends_with_process);
         Ok(Candidate {
@@ -424,8 +424,7 @@ impl CandidateBuilder {
                 driver: Driver::of(&self.clock)?,
                 clock: self.clock.clone(),
                 healthy: AtomicBool::new(true),
-                running: Mutex::default(),
-                memory: Arc::new(Mutex::new(Memory { highest: self.above, incarnation: None })),
+                last: Mutex::default(),
             }),
         })
     }
@@ -433,9 +432,10 @@ impl CandidateBuilder {
 
 impl CandidateBuilder {
     /// SAFETY 14: beside peers that may linger, settling is on unless it was set otherwise.
-    fn timing(&self, election: &Election) -> TimingBuilder {
+    fn timing(&self, traits: &Traits) -> TimingBuilder {
         let mut timing = self.timing.clone();
-        if let (Some(ForeignPeers::MayLinger), Settle::Default) = (election.foreign_peers(), timing.settle) {
+        let may_linger = traits.peers == Some(ForeignPeers::MayLinger) && !planted(Mutant::LingeringPeersIgnored);
+        if let (true, Settle::Default) = (may_linger, timing.settle) {
             timing.settle = Settle::For(timing.lease.unwrap_or(Timing::DEFAULT_LEASE));
         }
         timing

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::backend::{Answer, Backend, Evicted, Promise, Traits};
+use crate::backend::{Answer, Backend, Evicted, ForeignPeers, Promise, Traits};
 use crate::candidate::CandidateBuilder;
 use crate::clock::AnyClock;
 use crate::driver::Driver;
@@ -22,16 +22,6 @@ pub struct Election {
     seat: Seat,
     foreign: Option<ForeignPeers>,
     token_base: u64,
-}
-
-/// Programs other than tenure that contend for the same record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForeignPeers {
-    /// They step down before their record can be taken, as client-go does.
-    StepDownInTime,
-    /// They may still act after it was taken, as the Go NATS election does: whoever wins waits a whole lease before it leads, unless the
-    /// office was given up in due form or another settle time is set (SAFETY 14).
-    MayLinger,
 }
 
 impl Election {
@@ -52,7 +42,7 @@ impl Election {
     }
 
     /// Declares that programs other than tenure contend for this office on the same record. They show no token, so the election promises no
-    /// more than [`Promise::LeaseOnly`] (SAFETY 20).
+    /// more than [`Promise::LeaseOnly`] (SAFETY 20). Many backends can be told the same of all their elections.
     #[must_use]
     pub fn shared_with(mut self, peers: ForeignPeers) -> Self {
         self.foreign = Some(peers);
@@ -127,20 +117,12 @@ impl Election {
         &self.backend
     }
 
-    pub(crate) fn foreign_peers(&self) -> Option<ForeignPeers> {
-        self.foreign
-    }
-
     pub(crate) fn token_base(&self) -> u64 {
         self.token_base
     }
 
     pub(crate) fn traits(&self) -> Traits {
-        let mut traits = self.backend.traits();
-        if self.foreign.is_some() {
-            traits.promise = traits.promise.min(Promise::LeaseOnly);
-        }
-        traits
+        self.backend.traits().shared_with(self.foreign)
     }
 
     /// Makes one call where backends live: in the driver's runtime.

@@ -86,12 +86,12 @@ mod tenure;
 mod timing;
 mod token;
 
-pub use backend::{Backend, Promise};
+pub use backend::{Backend, ForeignPeers, Promise};
 pub use backoff::Backoff;
 pub use campaign::Campaign;
 pub use candidate::{Candidate, CandidateBuilder};
 pub use clock::{BootClock, Clock, ManualClock};
-pub use election::{Election, ForeignPeers};
+pub use election::Election;
 pub use elections::Elections;
 pub use error::{Error, ErrorKind};
 pub use event::{Event, Events};

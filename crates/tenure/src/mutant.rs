@@ -59,6 +59,8 @@ mutants! {
     AnnouncedUnread, "announced-unread", "SAFETY 13: ownership is read again after waiting", "a_settled_win_under_a_session_is_read_again_before_it_is_announced,a_settled_win_is_announced_only_after_a_renewal_sent_when_settling_was_over";
     NeverSettles, "never-settles", "SAFETY 14: the settle delay", "a_settled_win_is_announced_only_after_a_renewal_sent_when_settling_was_over";
     AnyReleaseSkips, "any-release-skips", "SAFETY 14: a release names the last seen tenure", "settling_is_not_skipped_after_a_release_by_anybody_else";
+    LingeringPeersIgnored, "lingering-peers-ignored", "SAFETY 14: beside peers that may linger a winner settles", "beside_peers_that_may_linger_a_winner_settles_for_a_whole_lease,tenure-etcd/server=peers::a_winner_settles_after_a_foreign_leader";
+    FencedWithForeignPeers, "fenced-with-foreign-peers", "SAFETY 20: a seat shared with peers without tokens is never fenced", "what_is_shared_is_never_fenced_and_the_most_harmful_peers_count,sharing_with_foreign_peers_promises_a_lease_and_no_more,tenure-redis/server=a_seat_shared_with_lockers_is_never_fenced,tenure-etcd/server=peers::declared_peers_are_promised_a_lease_and_no_more";
     ForeignReleaseSkips, "foreign-release-skips", "SAFETY 14: settling is never skipped after a foreign holder", "settling_is_never_skipped_after_a_foreign_holder";
     FailureIsLoss, "failure-is-loss", "SAFETY 15: a lost connection is no loss", "a_lost_connection_is_neither_leadership_nor_its_loss,three_transient_errors_then_success_keep_leadership";
     CampaignForgets, "campaign-forgets", "SAFETY 18: a candidate remembers tokens from one campaign to the next", "a_candidate_remembers_tokens_from_one_campaign_to_the_next";
@@ -151,7 +153,6 @@ mutants! {
     RedisAmendsForEver, "redis-amends-for-ever", "DESIGN: an evicted office is barred for the record's remaining life", "tenure-redis/conformance=an_eviction_bars_the_office_for_what_was_left";
     RedisReplicaRead, "redis-replica-read", "SAFETY 16: reads are linearizable", "tenure-redis/server=a_replica_is_refused";
     RedisPromiseUnchecked, "redis-promise-unchecked", "SAFETY 20: the promise is what the server's settings allow", "tenure-redis/server=fenced_without_persistence_is_refused,only_a_server_that_loses_nothing_is_fenced";
-    RedisFencedWithForeignPeers, "redis-fenced-with-foreign-peers", "SAFETY 20: a seat shared with peers without tokens is never fenced", "tenure-redis/server=a_seat_shared_with_lockers_is_never_fenced";
     RedisTimeoutHarmless, "redis-timeout-harmless", "SAFETY 9: what was sent and not answered may have landed", "tenure-redis/server=a_bid_that_was_sent_and_not_answered_may_have_landed";
     RedisLandedCallFailed, "redis-landed-call-failed", "SAFETY 9: what landed is not called failed", "tenure-redis/server=what_landed_is_not_called_failed_when_nobody_can_be_told";
     RedisWatchEndsSilently, "redis-watch-ends-silently", "DESIGN: a watch never ends silently", "tenure-redis/conformance=a_watch_that_is_cut_off_says_so_and_ends";
@@ -186,7 +187,6 @@ mutants! {
     FileWaitsForEver, "file-waits-for-ever", "SEEDS 56: waiting for the lock obeys its timeout", "waiting_for_the_lock_obeys_its_timeout_and_says_who_has_it";
     FileContenderLocks, "file-contender-locks", "DESIGN: whoever cannot win takes no lock", "waiting_for_the_lock_obeys_its_timeout_and_says_who_has_it";
     FileEverywhereLocal, "file-everywhere-local", "SAFETY 20: an unknown file system promises best effort", "a_file_system_that_is_not_known_is_only_best_effort";
-    FileFencedWithForeignPeers, "file-fenced-with-foreign-peers", "SAFETY 20: foreign peers show no token", "sharing_with_foreign_peers_promises_a_lease_and_no_more";
     FileWallTimeTrusted, "file-wall-time-trusted", "SAFETY 3: the recorded wall time decides only where it is trusted", "the_recorded_wall_time_counts_only_where_it_is_trusted";
     FileWorkEndAssumed, "file-work-end-assumed", "SAFETY 4: a free lock counts only where the record says so", "a_liveness_lock_is_had_only_where_it_was_declared";
     FileLivenessUnlocked, "file-liveness-unlocked", "SAFETY 4: a living holder has its liveness lock", "a_free_lock_allows_a_takeover_after_the_time_that_the_record_names";

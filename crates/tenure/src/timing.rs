@@ -168,6 +168,11 @@ impl Timing {
         self.call_timeout
     }
 
+    /// The delay between winning and leading (SAFETY 14).
+    pub fn settle(&self) -> Duration {
+        self.settle
+    }
+
     /// The bound on clock rates.
     pub fn rate_bound(&self) -> RateBound {
         self.rate

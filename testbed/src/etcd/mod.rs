@@ -2,6 +2,7 @@
 
 mod cluster;
 mod ctl;
+mod elect;
 mod peers;
 mod settings;
 
@@ -10,11 +11,12 @@ use std::ops::{Deref, DerefMut};
 use std::process::Command;
 
 pub use cluster::Cluster;
+pub use elect::Elect;
 use settings::Users;
 pub use settings::{Release, Settings};
 
 use crate::tools::Missing;
-use crate::{Failure, Place, Program, Server};
+use crate::{Backup, Failure, Place, Program, Server};
 
 /// What is not installed of it; nothing when tests can use it.
 pub fn missing() -> Option<Missing> {
@@ -37,6 +39,19 @@ impl Etcd {
     /// One with other settings: `Etcd::with().release(Release::Former).start()`.
     pub fn with() -> Settings {
         Settings::default()
+    }
+
+    /// One that has moved on by fifty revisions since the copy that comes with it.
+    pub fn with_a_past() -> Result<(Self, Backup), Failure> {
+        let mut etcd = Etcd::with().durable().start()?;
+        etcd.ctl(&["put", "noise", "0"])?;
+        etcd.stop()?;
+        let past = etcd.save()?;
+        etcd.restart()?;
+        for number in 0..50 {
+            etcd.ctl(&["put", "noise", &number.to_string()])?;
+        }
+        Ok((etcd, past))
     }
 
     fn launch(settings: Settings) -> Result<Self, Failure> {

@@ -23,10 +23,10 @@ use crate::url::BackendUrl;
 const LOOKS_EVERY: Duration = Duration::from_millis(20);
 
 /// The election at this address, with what is promised there.
-fn opened(url: &BackendUrl, name: &str) -> Result<Election, Exit> {
+fn opened(url: &BackendUrl, place: &PlaceArgs, name: &str) -> Result<Election, Exit> {
     let opened = crate::backends::open(url)?;
     block_on(opened.examined(None))?;
-    Ok(Election::over(opened.backend, name)?)
+    place.election(opened.backend, name)
 }
 
 /// What a command looks at that changes nothing.
@@ -42,7 +42,7 @@ enum Found {
 fn existing_election(place: &PlaceArgs, sources: Sources, name: &str) -> Result<Found, Exit> {
     let url = place.url(sources)?;
     match crate::backends::missing_folder(&url)? {
-        None => Ok(Found::Election(opened(&url, name)?)),
+        None => Ok(Found::Election(opened(&url, place, name)?)),
         Some(folder) => {
             Seat::new(name)?;
             let folder = folder.display();
@@ -58,7 +58,7 @@ fn awaited_election(place: &PlaceArgs, sources: Sources, name: &str) -> Result<E
     while crate::backends::missing_folder(&url)?.is_some() {
         std::thread::sleep(LOOKS_EVERY);
     }
-    opened(&url, name)
+    opened(&url, place, name)
 }
 
 /// Runs what waits, on this thread.

@@ -71,6 +71,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", env = "TENURE_AT_LEAST", hide_env_values = true, value_parser = duration::parse, help_heading = "Timing")]
     at_least: Option<Duration>,
 
+    /// Wait this long between winning and starting the command [default: 0s, or the lease where the address declares peers]
+    ///
+    /// For what cannot check tokens: whoever led before has stopped by then. It is left out where the last holder gave the office up in a
+    /// form that says so.
+    #[arg(long, value_name = "TIME", env = "TENURE_SETTLE", hide_env_values = true, value_parser = duration::parse, help_heading = "Timing")]
+    settle: Option<Duration>,
+
     /// Wait no longer than this for the office
     #[arg(long, value_name = "TIME", env = "TENURE_MAX_WAIT", hide_env_values = true, value_parser = duration::parse)]
     max_wait: Option<Duration>,
@@ -204,9 +211,11 @@ impl RunArgs {
         Ok(Config {
             slots: self.slots,
             id: self.id.filter(|id| !id.trim().is_empty()).unwrap_or_else(host_name),
+            token_base: self.place.token_base(),
             place: self.place.url(sources)?,
             durations,
             at_least: self.at_least.unwrap_or_default(),
+            settle: self.settle,
             patience,
             signal: self.signal.unwrap_or(rustix::process::Signal::TERM),
             on_exit: self.on_exit,

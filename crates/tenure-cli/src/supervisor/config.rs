@@ -51,9 +51,13 @@ pub(crate) struct Config {
     pub(crate) slots: Option<u32>,
     pub(crate) id: String,
     pub(crate) place: BackendUrl,
+    /// What is added to the store's numbers to make tokens.
+    pub(crate) token_base: u64,
     pub(crate) command: Vec<OsString>,
     pub(crate) durations: Durations,
     pub(crate) at_least: Duration,
+    /// From winning to starting the command; `None` for what the backend's peers demand.
+    pub(crate) settle: Option<Duration>,
     pub(crate) patience: Patience,
     pub(crate) signal: Signal,
     pub(crate) on_exit: OnExit,

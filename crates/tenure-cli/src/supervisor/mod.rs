@@ -94,7 +94,8 @@ impl<'a> Supervisor<'a> {
         let fields = json!({
             "election": config.election, "id": config.id, "backend": place, "promise": promise,
             "containment": ward.level.as_str(), "containment_reasons": ward.because,
-            "ttl": config.durations.ttl.as_secs_f64(), "pid": std::process::id(),
+            "ttl": config.durations.ttl.as_secs_f64(), "settle": candidates[0].timing().settle().as_secs_f64(),
+            "pid": std::process::id(),
         });
         report.tell("standing", fields, Tone::Plain, &sentence);
         let (level, ward, keeper) = (ward.level, Some(ward), None);
@@ -414,7 +415,7 @@ fn admit(config: &Config, ward: &Ward) -> Result<(), Exit> {
 fn candidates(config: &Config, opened: &Opened) -> Result<Vec<Candidate>, Exit> {
     let durations = &config.durations;
     let candidate = |seat: String| {
-        let election = Election::over(opened.backend.clone(), seat.as_str())?;
+        let election = Election::over(opened.backend.clone(), seat.as_str())?.with_token_base(config.token_base);
         let mut candidate = election
             .candidate(&config.id)
             .lease(durations.ttl)
@@ -423,6 +424,9 @@ fn candidates(config: &Config, opened: &Opened) -> Result<Vec<Candidate>, Exit> 
             .call_timeout(durations.call_timeout)
             .grace(durations.whole_grace())
             .at_least(config.at_least);
+        if let Some(settle) = config.settle {
+            candidate = candidate.settle(settle);
+        }
         if let Some(promise) = config.required_promise {
             candidate = candidate.require(promise);
         }

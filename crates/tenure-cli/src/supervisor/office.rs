@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use serde_json::json;
-use tenure::{BootClock, Campaign, Candidate, Clock, Error, Event, Leadership, Moment, Seat, Tenure};
+use tenure::{BootClock, Campaign, Candidate, Clock, Error, Event, Leadership, Moment, Seat, State, Tenure};
 
 use super::config::Patience;
 use crate::exit::{Exit, Origin};
@@ -98,7 +98,7 @@ async fn search(
     for candidate in candidates {
         let campaign = Rc::new(candidate.start()?);
         campaigns.push(campaign.clone());
-        running.push(Some(Box::pin(won(campaign.clone(), candidate.election(), report))));
+        running.push(Some(Box::pin(won(campaign.clone(), candidate, report))));
         tokio::select! {
             biased;
             first = first(&mut running) => return first,
@@ -130,10 +130,10 @@ async fn first<F: Future<Output = Result<Leadership, Exit>>>(
 }
 
 /// Waits until one campaign has won, and tells meanwhile what there is to tell.
-async fn won(campaign: Rc<Campaign>, seat: &Seat, report: &Report) -> Result<Leadership, Exit> {
+async fn won(campaign: Rc<Campaign>, candidate: &Candidate, report: &Report) -> Result<Leadership, Exit> {
     tokio::select! {
         leadership = campaign.wait_for_leadership() => Ok(leadership?),
-        never = narrated(&campaign, seat, report) => match never {},
+        never = narrated(&campaign, candidate, report) => match never {},
     }
 }
 
@@ -169,7 +169,8 @@ fn waited(what: &str, span: Duration) -> Exit {
 }
 
 /// Tells for whom one waits, and what goes wrong meanwhile.
-async fn narrated(campaign: &Campaign, seat: &Seat, report: &Report) -> std::convert::Infallible {
+async fn narrated(campaign: &Campaign, candidate: &Candidate, report: &Report) -> std::convert::Infallible {
+    let seat = candidate.election();
     let mut events = campaign.events();
     let mut last_failure = String::new();
     // One who leads already when the events begin is not told of again.
@@ -188,9 +189,17 @@ async fn narrated(campaign: &Campaign, seat: &Seat, report: &Report) -> std::con
                 report.tell("trying", json!({ "message": &*message }), Tone::Warning, &sentence);
                 last_failure = message.to_string();
             }
-            Some(Event::Alarmed(alarm)) => {
-                report.tell("alarm", json!({ "message": alarm.to_string() }), Tone::Failure, &alarm.to_string());
+            // It may have been won before anybody listened.
+            Some(Event::Settled | Event::Currently { state: State::Settling, .. }) => {
+                let settle = candidate.timing().settle();
+                let shown = duration::shown(settle);
+                let sentence = format!(
+                    "{seat} is won; leading begins when everybody before must have stopped, in {shown} at most"
+                );
+                let fields = json!({ "election": seat.as_str(), "for": settle.as_secs_f64() });
+                report.tell("settling", fields, Tone::Plain, &sentence);
             }
+            Some(Event::Alarmed(alarm)) => report.alarm(&alarm),
             Some(_) => {}
             None => std::future::pending().await,
         }

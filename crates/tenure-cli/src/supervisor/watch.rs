@@ -202,10 +202,7 @@ impl Watch<'_> {
                 let sentence = format!("{message}; trying again for {}", duration::shown(left));
                 self.report.tell("trying", json!({ "message": &*message }), Tone::Warning, &sentence);
             }
-            Some(Event::Alarmed(alarm)) => {
-                let alarm = alarm.to_string();
-                self.report.tell("alarm", json!({ "message": alarm }), Tone::Failure, &alarm);
-            }
+            Some(Event::Alarmed(alarm)) => self.report.alarm(&alarm),
             _ => {}
         }
     }

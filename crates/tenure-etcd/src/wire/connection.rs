@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::stream::once;
 use prost::Message;
+use tenure::backend::network::Host;
 use tenure::{Error, ErrorKind};
 use tonic::client::Grpc;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -20,7 +21,6 @@ use super::hub::Hub;
 use super::message::{AuthenticateResponse, Empty, StatusResponse};
 use super::noted::Note;
 use super::{Login, Tls, dial, release};
-use crate::address::Host;
 
 /// A member that answers, runs a release that can be relied on, and knows who we are.
 pub(crate) struct Connection {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http::Uri;
 use hyper_util::rt::TokioIo;
+use tenure::backend::network::Host;
 use tenure::{Error, ErrorKind};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -16,7 +17,6 @@ use tower_service::Service;
 
 use super::noted::{Note, Noted};
 use super::tls::{self, Tls};
-use crate::address::Host;
 
 /// A server that asks for less than this much between two pings hangs up.
 const PING_EVERY: Duration = Duration::from_secs(10);

@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use prost::Message;
 use tenure::Error;
+use tenure::backend::network::Host;
 use tokio::time::timeout;
 
 use super::blame::{Refusal, Why};
@@ -18,7 +19,6 @@ use super::message::{
     TxnResponse,
 };
 use super::{Login, Tls};
-use crate::address::Host;
 
 /// Calls to a cluster. No call is repeated, but for one that was refused because our login was over.
 #[derive(Debug)]

@@ -16,5 +16,4 @@ pub(crate) use blame::{Refusal, Why};
 pub(crate) use call::Effect;
 pub(crate) use link::Link;
 pub(crate) use login::Login;
-pub use login::Secret;
 pub use tls::Tls;

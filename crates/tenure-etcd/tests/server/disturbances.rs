@@ -107,15 +107,8 @@ fn compaction_deafens_nobody() {
 
 /// SAFETY 18: numbers that went back are refused, and said.
 fn a_restored_store_is_refused_and_alarmed() {
-    let mut etcd = Etcd::with().durable().start().expect("etcd starts");
+    let (mut etcd, old) = Etcd::with_a_past().expect("etcd starts");
     let url = etcd.url();
-    etcd.ctl(&["put", "noise", "0"]).expect("etcdctl works");
-    etcd.stop().expect("it can be stopped");
-    let old = etcd.save().expect("it can be copied");
-    etcd.restart().expect("it starts again");
-    for number in 0..50 {
-        etcd.ctl(&["put", "noise", &number.to_string()]).expect("etcdctl works");
-    }
     run(async {
         let campaign = campaign(&url, "office", "one", Duration::from_secs(3));
         leads(&campaign).await;

@@ -3,6 +3,7 @@
 mod cost;
 mod disturbances;
 mod late;
+mod peers;
 mod rules;
 mod scene;
 mod seeds;
@@ -14,7 +15,8 @@ use testbed::etcd::{Release, missing};
 fn main() {
     let mut trials = Trials::new().at_once(4);
     for (name, test) in
-        [seeds::TESTS, rules::TESTS, late::TESTS, setups::TESTS, cost::TESTS, disturbances::TESTS].concat()
+        [seeds::TESTS, rules::TESTS, late::TESTS, setups::TESTS, peers::TESTS, cost::TESTS, disturbances::TESTS]
+            .concat()
     {
         trials = trials.needing(missing(), name, test);
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{Backend, Election, ErrorKind, Promise};
+use tenure::{Backend, Election, ErrorKind, ForeignPeers, Promise};
 use tenure_redis::Secret;
 use testbed::Trials;
 use testbed::redis::{Cluster, Fsync, Redis, Sentinels, missing};
@@ -82,6 +82,8 @@ fn a_seat_shared_with_lockers_is_never_fenced() {
         let shared = plain(&format!("{}?peers=lockers", redis.url()));
         assert_eq!(shared.examine().await.unwrap().promise, Promise::LeaseOnly);
         assert_eq!(shared.traits().promise, Promise::LeaseOnly);
+        // SAFETY 14: whoever wins settles.
+        assert_eq!(shared.traits().peers, Some(ForeignPeers::MayLinger));
     });
 }
 

@@ -11,6 +11,7 @@ pub mod file;
 mod grant;
 mod id;
 pub mod memory;
+pub mod network;
 mod sight;
 mod traits;
 
@@ -27,7 +28,7 @@ pub use file::FileBackend;
 pub use grant::{Beat, Cover, Grant, Renewal, SessionId, Standing};
 pub use id::{Incarnation, TenureId, Version};
 pub use sight::{Expiry, Held, Hint, Sight, Vacancy};
-pub use traits::{Promise, Traits, Vacancies};
+pub use traits::{ForeignPeers, Promise, Traits, Vacancies};
 
 use crate::{Error, ErrorKind, Seat};
 

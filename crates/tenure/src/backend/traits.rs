@@ -27,6 +27,16 @@ impl fmt::Display for Promise {
     }
 }
 
+/// Programs other than tenure that contend for the same records, the more harmful last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ForeignPeers {
+    /// They step down before their record can be taken, as client-go does.
+    StepDownInTime,
+    /// They may still act after it was taken, as the Go NATS election does: whoever wins waits a whole lease before it leads, unless the
+    /// office was given up in due form or another settle time is set (SAFETY 14).
+    MayLinger,
+}
+
 /// How a candidate hears that an office fell vacant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vacancies {
@@ -42,6 +52,8 @@ pub enum Vacancies {
 pub struct Traits {
     /// What elections on it can be relied on for.
     pub promise: Promise,
+    /// The programs other than tenure that contend there, as far as they were declared: see [`shared_with`](Self::shared_with).
+    pub peers: Option<ForeignPeers>,
     /// How vacancies are heard of.
     pub vacancies: Vacancies,
     /// Whether contenders judge expiry ([`Expiry::Observe`](super::Expiry::Observe)) and not the store.
@@ -67,6 +79,7 @@ impl Traits {
     pub const fn new(promise: Promise) -> Self {
         Traits {
             promise,
+            peers: None,
             vacancies: Vacancies::Polled,
             contenders_judge: false,
             queues: false,
@@ -77,6 +90,17 @@ impl Traits {
             longest_lease: Timing::LONGEST_LEASE,
             store_skew: Duration::ZERO,
         }
+    }
+
+    /// The same where these contend too, the most harmful of all that were declared. They show no token, so that no more than
+    /// [`Promise::LeaseOnly`] is promised (SAFETY 20).
+    #[must_use]
+    pub fn shared_with(mut self, peers: Option<ForeignPeers>) -> Self {
+        self.peers = self.peers.max(peers);
+        if self.peers.is_some() && !planted(Mutant::FencedWithForeignPeers) {
+            self.promise = self.promise.min(Promise::LeaseOnly);
+        }
+        self
     }
 
     /// Refuses a requirement above what is promised (SAFETY 20) and a lease that the store does not take.
@@ -108,5 +132,23 @@ impl Traits {
             ));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shared_is_never_fenced_and_the_most_harmful_peers_count() {
+        // SAFETY 14, 20
+        let lingering = Traits::new(Promise::Fenced).shared_with(Some(ForeignPeers::MayLinger));
+        assert_eq!((lingering.promise, lingering.has_tokens), (Promise::LeaseOnly, true));
+        for declared in [None, Some(ForeignPeers::StepDownInTime)] {
+            assert_eq!(lingering.shared_with(declared), lingering, "a second word makes nobody harmless");
+        }
+        assert_eq!(Traits::new(Promise::Fenced).shared_with(None), Traits::new(Promise::Fenced));
+        let loose = Traits::new(Promise::BestEffort).shared_with(Some(ForeignPeers::StepDownInTime));
+        assert_eq!(loose.promise, Promise::BestEffort);
     }
 }

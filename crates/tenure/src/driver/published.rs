@@ -24,8 +24,6 @@ pub(crate) struct Published {
     line: Line,
     status: Mutex<Status>,
     changed: Notify,
-    /// What its candidate keeps of it.
-    memory: Arc<Mutex<Memory>>,
 }
 
 /// A cache line of its own: `is_leader` reads it from any thread, and only a renewal writes to it. What never changes fills it up.
@@ -63,6 +61,8 @@ struct More {
     onlooker: Onlooker,
     error: Option<Error>,
     unconfirmed: bool,
+    /// Once it is over.
+    memory: Option<Memory>,
 }
 
 /// One tenure as its handles see it.
@@ -90,7 +90,7 @@ impl TenureState {
 }
 
 impl Published {
-    pub(crate) fn new(plan: Arc<Plan>, clock: AnyClock, driver: Arc<Driver>, memory: Arc<Mutex<Memory>>) -> Self {
+    pub(crate) fn new(plan: Arc<Plan>, clock: AnyClock, driver: Arc<Driver>) -> Self {
         Published {
             line: Line {
                 deadline: AtomicU64::new(0),
@@ -110,7 +110,6 @@ impl Published {
                 more: None,
             }),
             changed: Notify::new(),
-            memory,
         }
     }
 
@@ -178,6 +177,12 @@ impl Published {
 
     pub(crate) fn release_unconfirmed(&self) -> bool {
         self.status().more.as_ref().is_some_and(|more| more.unconfirmed)
+    }
+
+    /// What the next campaign of the same candidate is to know (SAFETY 18).
+    pub(crate) fn memory(&self) -> Memory {
+        let kept = self.status().more.as_ref().and_then(|more| more.memory);
+        kept.filter(|_| !planted(Mutant::CampaignForgets)).unwrap_or(self.line.plan.memory())
     }
 
     /// The present tenure, if this candidate leads at this instant.
@@ -388,8 +393,8 @@ impl Published {
 
     /// What the next campaign of the same candidate is to know; to be said before this one is over.
     pub(super) fn remember(&self, memory: Memory) {
-        if !planted(Mutant::CampaignForgets) {
-            *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
+        if memory != self.line.plan.memory() {
+            self.status().more().memory = Some(memory);
         }
     }
 

@@ -16,7 +16,7 @@
 //!
 //! # What there is
 //! - [`FileBackend::new`] takes a directory, and makes it where it is missing. Options:
-//!   [`shared_with_foreign_peers`](FileBackend::shared_with_foreign_peers),
+//!   [`shared_with`](FileBackend::shared_with),
 //!   [`trusting_recorded_wall_time`](FileBackend::trusting_recorded_wall_time), [`work_ends`](FileBackend::work_ends) and
 //!   [`lock_timeout`](FileBackend::lock_timeout).
 //! - A candidate that declares [`work_ends_with_process`](crate::CandidateBuilder::work_ends_with_process) has a *liveness lock* while it holds
@@ -94,7 +94,7 @@ use super::{
     Vacancies, Version, Watch,
 };
 use crate::mutant::{Mutant, planted};
-use crate::{Error, ErrorKind, Seat};
+use crate::{Error, ErrorKind, ForeignPeers, Seat};
 
 /// Elections in a directory; see the [module](self).
 ///
@@ -146,7 +146,7 @@ enum Trust {
 #[derive(Clone, Copy, Debug)]
 struct Options {
     trust: Trust,
-    foreign_peers: bool,
+    peers: Option<ForeignPeers>,
     work: WorkEnds,
     lock_timeout: Duration,
 }
@@ -179,7 +179,7 @@ impl FileBackend {
             locality,
             options: Options {
                 trust: Trust::Observation,
-                foreign_peers: false,
+                peers: None,
                 work: WorkEnds::WithProcess,
                 lock_timeout: Self::LOCK_TIMEOUT,
             },
@@ -193,8 +193,8 @@ impl FileBackend {
     ///
     /// [`Election::shared_with`](crate::Election::shared_with) declares the same of one election.
     #[must_use]
-    pub fn shared_with_foreign_peers(mut self) -> Self {
-        self.options.foreign_peers = true;
+    pub fn shared_with(mut self, peers: ForeignPeers) -> Self {
+        self.options.peers = Some(peers);
         self
     }
 
@@ -306,19 +306,15 @@ impl FileBackend {
 impl Backend for FileBackend {
     fn traits(&self) -> Traits {
         let local = self.locality == Locality::Local;
-        let foreign = self.options.foreign_peers && !planted(Mutant::FileFencedWithForeignPeers);
-        let promise = match (self.locality, foreign) {
-            (Locality::Elsewhere, _) => Promise::BestEffort,
-            (Locality::Local, true) => Promise::LeaseOnly,
-            (Locality::Local, false) => Promise::Fenced,
-        };
-        Traits {
+        let promise = if local { Promise::Fenced } else { Promise::BestEffort };
+        let traits = Traits {
             vacancies: if local && cfg!(target_os = "linux") { Vacancies::Pushed } else { Vacancies::Polled },
             contenders_judge: true,
             names_releases: true,
             has_tokens: local,
             ..Traits::new(promise)
-        }
+        };
+        traits.shared_with(self.options.peers)
     }
 
     fn place(&self) -> String {

@@ -247,7 +247,7 @@ impl Office<'_> {
     /// live on.
     fn before_it_was_torn(&self, file: &Checked) -> Result<Option<Record>, Error> {
         let copy = Copy::read(&self.folder, self.seat)?;
-        Ok(copy.of_an_earlier_boot(file).filter(|_| !self.options.foreign_peers).cloned())
+        Ok(copy.of_an_earlier_boot(file).filter(|_| self.options.peers.is_none()).cloned())
     }
 
     /// SAFETY 18: the next number is above every number that may have been used, wherever it is still known, and above the clock, which knows it

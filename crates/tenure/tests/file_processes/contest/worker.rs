@@ -12,8 +12,9 @@ use super::register::Client;
 use crate::world::var;
 
 pub(crate) fn contestant() {
-    let backend = FileBackend::new(var("DIRECTORY")).expect("there is a directory").shared_with_foreign_peers();
-    let election = Election::new(backend, "office").expect("a name").shared_with(ForeignPeers::StepDownInTime);
+    let backend = FileBackend::new(var("DIRECTORY")).expect("there is a directory");
+    let backend = backend.shared_with(ForeignPeers::StepDownInTime);
+    let election = Election::new(backend, "office").expect("a name");
     let mut candidate = election.candidate(&var("NAME")).lease(LEASE);
     if var("DECLARED") == "yes" {
         candidate = candidate.work_ends_with_process();

@@ -4,7 +4,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
-use crate::ErrorKind;
+use crate::{ErrorKind, ForeignPeers};
 
 /// Every call fails with this kind and these words, and the file is as it was.
 async fn assert_refused(rig: &Rig, kind: ErrorKind, words: &str) {
@@ -221,7 +221,7 @@ async fn a_lease_file_torn_by_a_power_failure_is_mended_from_its_side_copy() {
     assert_refused(&rig, ErrorKind::Corrupt, "is not a lease file").await;
     let written = fs::File::open(rig.lease()).unwrap();
     written.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000)).unwrap();
-    let shared = Rig { path: rig.path.clone(), backend: rig.backend.clone().shared_with_foreign_peers() };
+    let shared = Rig { path: rig.path.clone(), backend: rig.backend.clone().shared_with(ForeignPeers::StepDownInTime) };
     assert_refused(&shared, ErrorKind::Corrupt, "is not a lease file").await;
     std::mem::forget(shared);
     let Sight::Held(seen) = rig.sees().await else { panic!("a torn record is not a free office") };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::backend::{Administer, Evicted, Expiry};
-use crate::{ErrorKind, Promise};
+use crate::{ErrorKind, ForeignPeers, Promise};
 
 #[tokio::test]
 async fn a_record_has_the_three_fields_of_the_go_package_and_more() {
@@ -259,7 +259,7 @@ async fn the_recorded_wall_time_counts_only_where_it_is_trusted() {
 async fn sharing_with_foreign_peers_promises_a_lease_and_no_more() {
     // SAFETY 20
     assert_eq!(Rig::new().backend.traits().promise, Promise::Fenced);
-    let shared = Rig::with(FileBackend::shared_with_foreign_peers);
+    let shared = Rig::with(|backend| backend.shared_with(ForeignPeers::StepDownInTime));
     assert_eq!(shared.backend.traits().promise, Promise::LeaseOnly);
     assert!(shared.backend.place().starts_with("file:/"));
 }
