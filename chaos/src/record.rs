@@ -116,12 +116,7 @@ impl Record {
 
     /// Whether who reads the store at this instant may see its past.
     pub(crate) fn may_be_past(&self, at: Moment) -> bool {
-        self.is_struck(at, |breaks| matches!(breaks, Breaks::Past | Breaks::Numbers))
-    }
-
-    /// Whether the numbers of the store come again at this instant.
-    pub(crate) fn may_repeat(&self, at: Moment) -> bool {
-        self.is_struck(at, |breaks| breaks == Breaks::Numbers)
+        self.is_struck(at, |breaks| breaks == Breaks::Past)
     }
 
     fn is_struck(&self, at: Moment, by: impl Fn(Breaks) -> bool) -> bool {

@@ -130,7 +130,7 @@ const BETWEEN_FAILOVERS: usize = 4;
 
 /// All kinds, each as often as it is to come.
 fn deck_of(kinds: &[Kind]) -> Vec<Kind> {
-    let settles_slowly = kinds.iter().any(|kind| matches!(kind.breaks(), Breaks::Past | Breaks::Numbers));
+    let settles_slowly = kinds.iter().any(|kind| kind.breaks() == Breaks::Past);
     let copies = |kind: &Kind| if settles_slowly && kind.breaks() == Breaks::Nothing { BETWEEN_FAILOVERS } else { 1 };
     kinds.iter().flat_map(|kind| std::iter::repeat_n(kind.clone(), copies(kind))).collect()
 }

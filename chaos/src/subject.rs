@@ -94,8 +94,7 @@ pub struct Fault {
     pub lasts: Range<Duration>,
 }
 
-/// What a fault may do to promises. Nothing excuses a lost fenced update, or a late write over a newer record; numbers that come again alone excuse
-/// a token that comes twice.
+/// What a fault may do to promises. Nothing excuses a lost fenced update, a token that comes twice, or a late write over a newer record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breaks {
     /// Nothing.
@@ -105,6 +104,4 @@ pub enum Breaks {
     /// That, and what was acknowledged may be lost, or two servers answer for a while: whoever reads the store itself may see its past. What the
     /// library shows to observers never goes back.
     Past,
-    /// That, and the store's numbers come again: whoever has not seen the higher ones may lead with a token that was used before. Whoever has, never.
-    Numbers,
 }

@@ -100,8 +100,9 @@ struct Replay<'a> {
     rules: Rules,
     calls: &'a [Call],
     under_way: BTreeSet<usize>,
-    /// Everybody who ever bade.
+    /// Everybody who ever bade, and those of whose bids no answer is known.
     bade: BTreeSet<TenureId>,
+    unanswered: BTreeSet<TenureId>,
     possible: HashSet<Possibility>,
 }
 
@@ -109,7 +110,14 @@ impl<'a> Replay<'a> {
     fn new(rules: Rules, calls: &'a [Call]) -> Self {
         let possible =
             HashSet::from([Possibility { office: Office::default(), done: BTreeSet::new(), used: BTreeSet::new() }]);
-        Replay { rules, calls, under_way: BTreeSet::new(), bade: BTreeSet::new(), possible }
+        Replay {
+            rules,
+            calls,
+            under_way: BTreeSet::new(),
+            bade: BTreeSet::new(),
+            unanswered: BTreeSet::new(),
+            possible,
+        }
     }
 
     fn step(&mut self, now: Moment, event: Event) -> Result<(), String> {
@@ -118,6 +126,9 @@ impl<'a> Replay<'a> {
                 self.under_way.insert(number);
                 if let Act::Stand { tenure, .. } = &self.calls[number].act {
                     self.bade.insert(*tenure);
+                    if !is_answered(&self.calls[number]) {
+                        self.unanswered.insert(*tenure);
+                    }
                 }
                 Ok(())
             }
@@ -146,10 +157,10 @@ impl<'a> Replay<'a> {
             .collect();
     }
 
-    /// The record may be anything; where the store is one of the past, whoever ever waited may wait again. Nothing allows more.
+    /// The record may be anything, and whoever bade unanswered may wait; where the store is one of the past, whoever ever waited may wait again. Nothing
+    /// allows more.
     fn touched(&mut self, breaks: Breaks) {
-        let nobody = BTreeSet::new();
-        let waits = if matches!(breaks, Breaks::Past | Breaks::Numbers) { &self.bade } else { &nobody };
+        let waits = if breaks == Breaks::Past { &self.bade } else { &self.unanswered };
         let touch = |one: Possibility| Possibility { office: one.office.touched(waits), ..one };
         self.possible = self.possible.drain().map(touch).collect();
     }

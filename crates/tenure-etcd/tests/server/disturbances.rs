@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use tenure::{Alarm, Campaign, Ending, Event, Events, State};
+use tenure::{Alarm, Campaign, Election, Ending, ErrorKind, Event, Events, State};
 use testbed::Proxy;
 use testbed::etcd::{Cluster, Etcd};
 
-use crate::scene::{PATIENCE, Test, campaign, eventually, leads, run};
+use crate::scene::{PATIENCE, Test, backend, campaign, eventually, leads, run};
 
 pub(crate) const TESTS: &[Test] = &[
     ("disturbances::a_revoked_lease_ends_the_tenure_at_once", a_revoked_lease_ends_the_tenure_at_once),
@@ -111,7 +111,7 @@ fn a_restored_store_is_refused_and_alarmed() {
     let url = etcd.url();
     run(async {
         let campaign = campaign(&url, "office", "one", Duration::from_secs(3));
-        leads(&campaign).await;
+        let token = leads(&campaign).await.token().expect("etcd has numbers");
         let mut events = campaign.events();
         etcd.kill();
         etcd.restore(&old).expect("a copy can be put back");
@@ -120,6 +120,15 @@ fn a_restored_store_is_refused_and_alarmed() {
         assert!(matches!(alarm, Alarm::TokenWentBack { .. }), "the cluster has the same id: {alarm}");
         assert!(!campaign.is_leader());
         assert_ne!(campaign.state(), State::Leader);
+        // A process that was told what the resource has seen refuses it too.
+        let told = Election::new(backend(&url), "office").expect("it is a name").candidate("two").above(token);
+        let told = told.lease(Duration::from_secs(3)).build().expect("it is safe");
+        assert_eq!(told.campaign().await.expect_err("it was told").kind(), ErrorKind::TokenWentBack);
+        // Once an operator has driven the numbers past what was used, it goes on by itself.
+        for number in 0..60 {
+            etcd.ctl(&["put", "noise", &number.to_string()]).expect("etcdctl works");
+        }
+        assert!(leads(&campaign).await.token() > Some(token));
     });
 }
 
