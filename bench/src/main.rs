@@ -1,9 +1,10 @@
 //! Measures what tenure costs, as ratios and distributions. Nothing here passes or fails: see `docs/performance.md`.
 //!
-//! `cargo run --release -p tenure-bench -- is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | redis [rounds] | etcd [rounds] | run [rounds] | step`
+//! `cargo run --release -p tenure-bench -- is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | redis [rounds] | etcd [rounds] | etcd-leases [rounds] [seconds] | run [rounds] | step`
 
 mod distribution;
 mod etcd;
+mod etcd_leases;
 mod file;
 mod handover;
 mod heap;
@@ -54,10 +55,11 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
         Some("file") => file::run(number(200)? as usize),
         Some("redis") => redis::run(number(200)? as usize),
         Some("etcd") => etcd::run(number(200)? as usize),
+        Some("etcd-leases") => etcd_leases::run(number(20)? as usize, number(2)?),
         Some("run") => run::run(number(100)? as usize),
         Some("step") => step::run(),
         _ => Err(
-            "say what to measure: is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | redis [rounds] | etcd [rounds] | run [rounds] | step"
+            "say what to measure: is-leader | idle [elections] [seconds] | handover [rounds] | file [rounds] | redis [rounds] | etcd [rounds] | etcd-leases [rounds] [seconds] | run [rounds] | step"
                 .into(),
         ),
     }

@@ -76,6 +76,9 @@ impl Store {
     const LEAST_PATIENCE: Duration = Duration::from_secs(1);
     /// Between two tries of what fails at once.
     const BREATH: Duration = Duration::from_millis(50);
+    /// One third of it, which is left when a renewal has failed, is what a leading member takes to step down: what it took for expired before, it may
+    /// revoke when it comes back, although it was extended elsewhere.
+    const SAFE_AMONG_MEMBERS: Duration = Duration::from_secs(6);
     /// So long a bid whose outcome is unknown may still land: a kernel keeps sending for a quarter of an hour what a partition holds up, also after the
     /// connection was closed. To look costs one read a keepalive.
     const LATEST_LANDING: Duration = Duration::from_secs(15 * 60);
@@ -180,7 +183,15 @@ impl Store {
         if granted.id == 0 || granted.ttl <= 0 {
             return Err(Error::unavailable("etcd granted no lease").because(granted.error));
         }
-        self.sessions.opened(granted.id, asked, from, Duration::from_secs(granted.ttl.unsigned_abs()));
+        let ttl = Duration::from_secs(granted.ttl.unsigned_abs());
+        if ttl < Self::SAFE_AMONG_MEMBERS && self.link.has_several_members() {
+            tracing::warn!(
+                lease = ?ttl,
+                "etcd may revoke so short a lease by mistake when a leading member comes back from a partition; let it be {:?} or more",
+                Self::SAFE_AMONG_MEMBERS
+            );
+        }
+        self.sessions.opened(granted.id, asked, from, ttl);
         Ok(granted.id)
     }
 
