@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tenure::{BootClock, Clock, Election, FencingToken, Leadership};
+use tenure::{BootClock, Clock, Election, Leadership};
 use tokio::runtime::Runtime;
 
 use crate::diary::Diary;
@@ -35,12 +35,7 @@ pub(crate) fn run(subject: &dyn Subject) -> Result<(), Box<dyn std::error::Error
         Recorded::new(subject.backend(&told(PLACE)?)?, diary.clone())
     };
     let election = Election::over(Arc::new(backend), OFFICE)?;
-    let mut candidate = subject.settings(election.candidate(&told(NAME)?).lease(subject.lease()));
-    // A store may have gone back while this process was dead: the resource remembers.
-    if let Some(shown) = FencingToken::new(registers.raise(0)?).filter(|token| token.get() > 0) {
-        candidate = candidate.above(shown);
-    }
-    let candidate = candidate.build()?;
+    let candidate = subject.settings(election.candidate(&told(NAME)?).lease(subject.lease())).build()?;
     observe(&runtime, &election, &diary)?;
     watch_the_wall(diary.clone());
     println!("{READY}");

@@ -68,7 +68,7 @@ fn serve(client: UnixStream, both: &Mutex<[Register; 2]>) {
         let answer = match words[0] {
             "raise" => {
                 both[0].highest = both[0].highest.max(number(1));
-                both[0].highest
+                0
             }
             "read" => register.value,
             _ if number(1) == 0 && number(2) < register.highest => {
@@ -109,9 +109,9 @@ impl Client {
         answer.trim().parse().map_err(std::io::Error::other)
     }
 
-    /// A new leader's first act; the highest token that was shown, this one included.
-    pub(crate) fn raise(&mut self, token: u64) -> std::io::Result<u64> {
-        self.ask(format_args!("raise {token}"))
+    /// A new leader's first act.
+    pub(crate) fn raise(&mut self, token: u64) -> std::io::Result<()> {
+        self.ask(format_args!("raise {token}")).map(drop)
     }
 
     /// Reads both, takes its time, and writes: whoever is stopped in between writes what is long past.

@@ -45,6 +45,9 @@ fn test_programs() -> Command {
 fn side_by_side(programs: &[TestProgram], filter: &[String]) -> Result<TestReport, Failure> {
     let is_alone = |program: &&TestProgram| ALONE.contains(&program.place().as_str());
     let (alone, together): (Vec<_>, Vec<_>) = programs.iter().partition(is_alone);
+    if alone.len() != ALONE.len() {
+        return Err(Failure::new(format!("of {} not all are test programs", ALONE.join(", "))));
+    }
     let mut reports = in_parallel(AT_A_TIME, &together, |program| tested(program, filter))?;
     reports.extend(in_parallel(1, &alone, |program| tested(program, filter))?);
     let (mut all, mut failures) = (TestReport::default(), Vec::new());

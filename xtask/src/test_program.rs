@@ -19,7 +19,8 @@ impl TestProgram {
     /// Builds what a `cargo test` builds, and runs none of it.
     pub(crate) fn build(cargo_test: &mut Command) -> Result<Vec<Self>, Failure> {
         let output = output_of(cargo_test.args(["--no-run", "--message-format=json-render-diagnostics"]))?;
-        Ok(output.lines().filter_map(Self::read).collect())
+        let programs: Vec<_> = output.lines().filter_map(Self::read).collect();
+        if programs.is_empty() { Err(Failure::new("cargo named no test program.")) } else { Ok(programs) }
     }
 
     /// A call of it where `cargo test` would start it.

@@ -76,9 +76,6 @@ impl Store {
     const LEAST_PATIENCE: Duration = Duration::from_secs(1);
     /// Between two tries of what fails at once.
     const BREATH: Duration = Duration::from_millis(50);
-    /// One third of it, which is left when a renewal has failed, is what a leading member takes to step down: what it took for expired before, it may
-    /// revoke when it comes back, although it was extended elsewhere.
-    const SAFE_AMONG_MEMBERS: Duration = Duration::from_secs(6);
     /// So long a bid whose outcome is unknown may still land: a kernel keeps sending for a quarter of an hour what a partition holds up, also after the
     /// connection was closed. To look costs one read a keepalive.
     const LATEST_LANDING: Duration = Duration::from_secs(15 * 60);
@@ -92,6 +89,14 @@ impl Store {
     }
 
     async fn stand(&self, bid: &Bid, attempt: Attempt) -> Result<Standing, Error> {
+        let mut landed = false;
+        let stood = self.stand_noting(bid, attempt, &mut landed).await;
+        // SAFETY 9: a bid that has had its place may have it still, whatever went wrong after that.
+        let landed = landed && !planted(Mutant::EtcdLandedCalledUndone);
+        stood.map_err(|error| if landed { error.indeterminate() } else { error })
+    }
+
+    async fn stand_noting(&self, bid: &Bid, attempt: Attempt, landed: &mut bool) -> Result<Standing, Error> {
         let queue = self.queue_for(bid);
         if let Some(standing) = self.stand_again(bid, &queue).await? {
             return Ok(standing);
@@ -105,12 +110,11 @@ impl Store {
                 Joined::Again => {}
                 Joined::Late(first) => return Ok(Standing::Held(queue::sight(first.as_ref()))),
                 Joined::At(created, first, header) => {
+                    *landed = true;
                     self.sessions.confirmed(bid.seat(), bid.tenure(), created);
                     self.sessions.settled(bid.seat(), bid.tenure());
                     let first = match bid.displace() {
-                        Some(version) => {
-                            self.displace(version, first, &queue, bid).await.map_err(Error::indeterminate)?
-                        }
+                        Some(version) => self.displace(version, first, &queue, bid).await?,
                         None => first,
                     };
                     if let Some(standing) = self.standing(bid, lease, first, header) {
@@ -145,7 +149,8 @@ impl Store {
         let header = queue::header(answer.header)?;
         let first = queue.first_of(queue::ranged(&mut answer, 0)).await?;
         let first = match bid.displace() {
-            Some(version) => self.displace(version, first, queue, bid).await?,
+            // It has its place, whatever becomes of this.
+            Some(version) => self.displace(version, first, queue, bid).await.map_err(Error::indeterminate)?,
             None => first,
         };
         Ok(self.standing(bid, lease, first, header))
@@ -184,13 +189,6 @@ impl Store {
             return Err(Error::unavailable("etcd granted no lease").because(granted.error));
         }
         let ttl = Duration::from_secs(granted.ttl.unsigned_abs());
-        if ttl < Self::SAFE_AMONG_MEMBERS && self.link.has_several_members() {
-            tracing::warn!(
-                lease = ?ttl,
-                "etcd may revoke so short a lease by mistake when a leading member comes back from a partition; let it be {:?} or more",
-                Self::SAFE_AMONG_MEMBERS
-            );
-        }
         self.sessions.opened(granted.id, asked, from, ttl);
         Ok(granted.id)
     }
@@ -349,14 +347,19 @@ impl Store {
 
     /// Removes the places of a tenure of which nothing is known but its id, as a guardian does for a process that is gone.
     async fn clear_wherever(&self, bid: &Bid, queue: &Queue<'_>) -> Result<(), Error> {
+        let mut removed = false;
+        let cleared = self.clear_noting(bid, queue, &mut removed).await;
+        cleared.map_err(|error| if removed { error.indeterminate() } else { error })
+    }
+
+    async fn clear_noting(&self, bid: &Bid, queue: &Queue<'_>, removed: &mut bool) -> Result<(), Error> {
         for _ in 0..Self::TRIES {
             let mut places = queue.all().await?;
             places.retain(|place| place.is_of(bid.tenure()));
-            let (mut gone, mut removed) = (true, false);
+            let mut gone = true;
             for place in &places {
-                let done = queue.remove(place).await.map_err(Error::from);
-                let done = done.map_err(|error| if removed { error.indeterminate() } else { error })?;
-                (gone, removed) = (gone && done, removed || done);
+                let done = queue.remove(place).await?;
+                (gone, *removed) = (gone && done, *removed || done);
             }
             if gone {
                 return Ok(());

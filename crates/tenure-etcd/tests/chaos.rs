@@ -115,9 +115,9 @@ impl Servers for Members {
         vec![
             fault(MEMBER_KILLED, Breaks::Nothing, 200, 4000),
             fault(LEADER_KILLED, Breaks::Nothing, 200, 4000),
-            fault(LEADER_FROZEN, Breaks::Nothing, 500, 5000),
-            // A leader that comes back from a partition within some seconds may revoke leases by what it knew before, although they were extended
-            // since: to whoever held one that is as if an operator had done it.
+            // A leader that comes back may revoke leases by what it knew before, although they were extended since: to whoever held one that is as if
+            // an operator had done it.
+            fault(LEADER_FROZEN, Breaks::Record, 500, 5000),
             fault(LEADER_CUT_OFF, Breaks::Record, 1000, 6000),
             fault(ALL_RESTARTED, Breaks::Nothing, 50, 1500),
             fault(LEASE_REVOKED, Breaks::Record, 1, 10),

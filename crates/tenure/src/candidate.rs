@@ -1,7 +1,7 @@
 //! One process that runs for an office.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::backend::{ForeignPeers, Promise, Traits};
@@ -36,8 +36,9 @@ struct Inner {
     clock: AnyClock,
     driver: Arc<Driver>,
     healthy: AtomicBool,
-    /// The campaign that runs, or ran last: the next one is told what it saw of the store (SAFETY 18).
-    last: Mutex<Option<Arc<Published>>>,
+    running: Mutex<Weak<Published>>,
+    /// What its campaigns have seen of the store (SAFETY 18).
+    memory: Arc<Mutex<Memory>>,
 }
 
 impl Candidate {
@@ -141,21 +142,22 @@ impl Candidate {
         listeners: Vec<Listener>,
     ) -> Result<Arc<Published>, Error> {
         let inner = &self.inner;
-        let mut last = inner.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref().is_some_and(|published| published.finish().is_none()) {
+        let mut running = inner.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.upgrade().is_some_and(|published| published.finish().is_none()) {
             let message = "this candidate runs already; stop that campaign first, or build a second candidate";
             return Err(Error::new(ErrorKind::AlreadyRunning, message).of_election(inner.plan.seat()));
         }
-        let memory = last.as_ref().map_or(inner.plan.memory(), |published| published.memory());
+        let memory = *inner.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let plan = Arc::new(inner.plan.reincarnated(nonce()?, memory));
         let published = Arc::new(Published::new(plan.clone(), inner.clock.clone(), inner.driver.clone()));
         for listener in listeners {
             published.listen(listener);
         }
-        *last = Some(published.clone());
+        *running = Arc::downgrade(&published);
         inner.driver.start(Start {
             published: published.clone(),
             plan,
+            memory: inner.memory.clone(),
             backend: inner.election.backend().clone(),
             goal,
             patience,
@@ -165,8 +167,8 @@ impl Candidate {
     }
 
     fn running(&self) -> Option<Arc<Published>> {
-        let last = self.inner.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.clone().filter(|published| published.finish().is_none())
+        let running = self.inner.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.upgrade().filter(|published| published.finish().is_none())
     }
 }
 
@@ -411,10 +413,11 @@ impl CandidateBuilder {
             return Err(named(Error::new(ErrorKind::InvalidConfig, message)));
         }
         let (name, timing) = shared(name, timing);
+        let memory = Memory { highest: self.above, incarnation: None };
         let plan = Plan::new(election.name().clone(), name, 0, timing, traits)
             .advertising(advertised(&self.advertise))
             .with_token_base(election.token_base())
-            .remembering(Memory { highest: self.above, incarnation: None })
+            .remembering(memory)
             .reclaiming(self.reclaim)
             .ending_work_with_process(self.work_ends_with_process);
         Ok(Candidate {
@@ -424,7 +427,8 @@ impl CandidateBuilder {
                 driver: Driver::of(&self.clock)?,
                 clock: self.clock.clone(),
                 healthy: AtomicBool::new(true),
-                last: Mutex::default(),
+                running: Mutex::default(),
+                memory: Arc::new(Mutex::new(memory)),
             }),
         })
     }

@@ -209,6 +209,7 @@ mutants! {
     EtcdSilentWatchKept, "etcd-silent-watch-kept", "DESIGN: a watch that is silent while the store moves on is left", "a_stream_that_stays_silent_while_the_store_moves_on_is_given_up";
     EtcdLateLandingForgotten, "etcd-late-landing-forgotten", "SAFETY 9: what lands after it was withdrawn is cleared away", "late::a_bid_that_lands_after_its_withdrawal_is_cleared_by_a_keepalive";
     EtcdOwedCalledUndone, "etcd-owed-called-undone", "SAFETY 9: a withdrawal that is made later all the same is not called undone", "late::a_withdrawal_that_was_refused_may_be_made_later";
+    EtcdLandedCalledUndone, "etcd-landed-called-undone", "SAFETY 9: a bid that had its place is not called undone", "late::a_bid_whose_lease_ran_out_as_it_landed_may_have_landed";
     EtcdModRevisionToken, "etcd-mod-revision-token", "SAFETY 18: the token is the create revision", "rules::who_is_asked_to_resign_keeps_its_token";
     EtcdFlawedReleaseAdmitted, "etcd-flawed-release-admitted", "SAFETY 8: servers that extend revoked leases are refused", "releases_that_extend_revoked_leases_are_refused";
     EtcdEvictionUnbarred, "etcd-eviction-unbarred", "DESIGN: an evicted office stays barred", "rules::an_evicted_office_is_barred_for_a_lease";

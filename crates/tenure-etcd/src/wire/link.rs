@@ -103,10 +103,6 @@ impl Link {
         }
     }
 
-    pub(crate) fn has_several_members(&self) -> bool {
-        self.cluster.hosts.len() > 1
-    }
-
     pub(crate) fn names(&self) -> String {
         self.cluster.hosts.iter().map(Host::to_string).collect::<Vec<_>>().join(",")
     }

@@ -48,10 +48,10 @@ struct Spent {
     packets: u64,
 }
 
-/// What elections cost while nothing happens. On a machine that does not keep up candidates look again, so there are a few tries to see none
-/// do so; what it costs to be a candidate is spent in each of them.
+/// What elections cost while nothing happens. On a machine that does not keep up candidates look again, so one stretch of two may be disturbed; what it
+/// costs to be a candidate is spent in each of them.
 async fn spent_at_rest(etcd: &Etcd, proxy: &Proxy, stretch: Duration) -> Spent {
-    let mut tries = 4;
+    let mut tries = 2;
     loop {
         let (calls, beats, packets) = (others(etcd), asked(etcd, "LeaseKeepAlive"), proxy.counts().packets_to_server);
         tokio::time::sleep(stretch).await;

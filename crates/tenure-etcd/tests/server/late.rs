@@ -1,9 +1,13 @@
 //! Bids that come late, or of which nobody knows whether they came.
 
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use tenure::backend::{Bid, Cover, Sight, Standing};
-use tenure::{Backend, ErrorKind};
+use tenure::{Backend, BootClock, Clock, ErrorKind, Moment};
+use tenure_etcd::EtcdBackend;
 use testbed::Proxy;
 use testbed::etcd::Etcd;
 
@@ -16,6 +20,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("late::a_bid_that_landed_and_could_not_look_may_have_landed", a_bid_that_could_not_look_may_have_landed),
     ("late::a_bid_that_lands_after_its_withdrawal_is_cleared_by_a_keepalive", a_bid_that_lands_after_its_withdrawal),
     ("late::a_withdrawal_that_was_refused_may_be_made_later", a_withdrawal_that_was_refused),
+    ("late::a_bid_whose_lease_ran_out_as_it_landed_may_have_landed", a_bid_whose_lease_ran_out_as_it_landed),
     ("late::a_tenure_is_found_among_large_proposals", a_tenure_is_found_among_large_proposals),
 ];
 
@@ -120,6 +125,53 @@ fn a_withdrawal_that_was_refused() {
         })
         .await;
         assert!(refused.is_indeterminate(), "so it may not say that nothing was written: {refused}");
+    });
+}
+
+/// A clock that jumps when it has been read so often, as for a process that was frozen there; from then on etcd is out of reach.
+#[derive(Debug)]
+struct Jumping {
+    proxy: Arc<Proxy>,
+    left: AtomicI64,
+}
+
+impl Clock for Jumping {
+    fn now(&self) -> Moment {
+        match self.left.fetch_sub(1, Ordering::Relaxed) {
+            left if left > 0 => BootClock.now(),
+            left => {
+                if left == 0 {
+                    self.proxy.cut();
+                }
+                BootClock.now().after(Duration::from_secs(60))
+            }
+        }
+    }
+
+    fn wait_until<'a>(&'a self, moment: Moment) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        BootClock.wait_until(moment)
+    }
+}
+
+/// SAFETY 9: what goes wrong after it has its place does not make it a bid that wrote nothing.
+fn a_bid_whose_lease_ran_out_as_it_landed() {
+    let etcd = Etcd::start().expect("etcd starts");
+    run(async {
+        let mut landed = 0;
+        for reads in 1..=10 {
+            let proxy = Arc::new(Proxy::to(etcd.address()).expect("a proxy can be had"));
+            let clock = Jumping { proxy: proxy.clone(), left: AtomicI64::new(reads) };
+            let builder = EtcdBackend::builder([proxy.address().to_string()]).clock(clock);
+            let one = Contender::on(builder.build().expect("it is safe"));
+            let seat = format!("office-{reads}");
+            let stood = one.backend.stand(&one.bid(&seat, 1), one.attempt()).await;
+            let places = etcd.ctl(&["get", "--prefix", "--keys-only", &seat]).expect("etcdctl works");
+            if let (Err(failed), false) = (stood, places.is_empty()) {
+                landed += 1;
+                assert!(failed.is_indeterminate(), "its place is there: {failed}");
+            }
+        }
+        assert!(landed > 0, "it never happened");
     });
 }
 

@@ -37,7 +37,11 @@ pub(crate) struct Contender {
 
 impl Contender {
     pub(crate) fn new(url: &str) -> Self {
-        Contender { backend: backend(url), nonce: fastrand::u64(1..), calls: AtomicU64::new(0) }
+        Contender::on(backend(url))
+    }
+
+    pub(crate) fn on(backend: EtcdBackend) -> Self {
+        Contender { backend, nonce: fastrand::u64(1..), calls: AtomicU64::new(0) }
     }
 
     pub(crate) fn bid(&self, seat: &str, count: u64) -> Bid {

@@ -14,7 +14,7 @@ use crate::clock::AnyClock;
 use crate::event::{Event, Feed};
 use crate::incumbent::Onlooker;
 use crate::listener::{Change, Listener};
-use crate::machine::{Finish, Input, Memory, Note, Plan, State, Term};
+use crate::machine::{Finish, Input, Note, Plan, State, Term};
 use crate::mutant::{Mutant, planted};
 use crate::{Alarm, Ending, Error, ErrorKind, FencingToken, Incumbent, Moment};
 
@@ -61,8 +61,6 @@ struct More {
     onlooker: Onlooker,
     error: Option<Error>,
     unconfirmed: bool,
-    /// Once it is over.
-    memory: Option<Memory>,
 }
 
 /// One tenure as its handles see it.
@@ -177,12 +175,6 @@ impl Published {
 
     pub(crate) fn release_unconfirmed(&self) -> bool {
         self.status().more.as_ref().is_some_and(|more| more.unconfirmed)
-    }
-
-    /// What the next campaign of the same candidate is to know (SAFETY 18).
-    pub(crate) fn memory(&self) -> Memory {
-        let kept = self.status().more.as_ref().and_then(|more| more.memory);
-        kept.filter(|_| !planted(Mutant::CampaignForgets)).unwrap_or(self.line.plan.memory())
     }
 
     /// The present tenure, if this candidate leads at this instant.
@@ -389,13 +381,6 @@ impl Published {
         status.publish(Event::IncumbentChanged(incumbent));
         drop(status);
         self.changed.notify_waiters();
-    }
-
-    /// What the next campaign of the same candidate is to know; to be said before this one is over.
-    pub(super) fn remember(&self, memory: Memory) {
-        if memory != self.line.plan.memory() {
-            self.status().more().memory = Some(memory);
-        }
     }
 
     pub(super) fn finished(&self, finish: Finish) {

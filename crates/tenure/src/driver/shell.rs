@@ -17,7 +17,8 @@ use super::core::{BackendKey, Called, Command, Core, Happening, Key};
 use super::published::{Published, Work};
 use crate::backend::{AttemptId, Backend, Beat, Bid, Hint, Renewal, SessionId, Watch};
 use crate::clock::AnyClock;
-use crate::machine::{Action, Ending, Failure, Finish, Goal, Input, Op, Outcome, Plan};
+use crate::machine::{Action, Ending, Failure, Finish, Goal, Input, Memory, Op, Outcome, Plan};
+use crate::mutant::{Mutant, planted};
 use crate::{Error, ErrorKind, Moment};
 
 /// The process's driver, or the one of a clock of the user's own.
@@ -37,6 +38,8 @@ enum Request {
 pub(crate) struct Start {
     pub(crate) published: Arc<Published>,
     pub(crate) plan: Arc<Plan>,
+    /// Where its candidate keeps what it saw of the store.
+    pub(crate) memory: Arc<Mutex<Memory>>,
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) goal: Goal,
     pub(crate) patience: Option<Duration>,
@@ -147,9 +150,15 @@ enum Done {
 type Doing = Pin<Box<dyn Future<Output = Done> + Send>>;
 type Hints = Pin<Box<dyn futures_core::Stream<Item = (Key, Hint)> + Send>>;
 
+/// What is kept with a campaign.
+struct Tag {
+    published: Arc<Published>,
+    memory: Arc<Mutex<Memory>>,
+}
+
 struct Shell {
     clock: AnyClock,
-    core: Core<Arc<Published>>,
+    core: Core<Tag>,
     requests: UnboundedReceiver<Request>,
     doing: FuturesUnordered<Doing>,
     hints: SelectAll<Abortable<Hints>>,
@@ -265,9 +274,9 @@ impl Shell {
     }
 
     fn start(&mut self, start: Start) {
-        let Start { published, plan, backend, goal, patience, healthy } = start;
+        let Start { published, plan, memory, backend, goal, patience, healthy } = start;
         let backend_key = self.backend_key(&backend);
-        match self.core.insert(plan, backend_key, published.clone()) {
+        match self.core.insert(plan, backend_key, Tag { published: published.clone(), memory }) {
             Ok(key) => {
                 published.set_key(key);
                 self.backends.entry(backend_key).or_insert(backend);
@@ -331,7 +340,7 @@ impl Shell {
         let failure = Failure::from(&error);
         let error = error.of_election(called.bid.seat());
         tracing::warn!(election = %called.bid.seat(), candidate = called.bid.name(), %error, "a call to the store failed");
-        if let Some(published) = self.core.tag(called.key) {
+        if let Some(Tag { published, .. }) = self.core.tag(called.key) {
             published.failed(error);
         }
         Outcome::Failed(failure)
@@ -384,7 +393,7 @@ impl Shell {
             }
             Command::Watch(key, bid) => self.watch(key, bid),
             Command::Seen(key, sight) => {
-                if let Some(published) = self.core.tag(key) {
+                if let Some(Tag { published, .. }) = self.core.tag(key) {
                     published.seen(&sight);
                 }
             }
@@ -417,7 +426,9 @@ impl Shell {
     }
 
     fn report(&mut self, key: Key, action: Action) {
-        let (Some(published), Some(machine)) = (self.core.tag(key), self.core.machine(key)) else { return };
+        let (Some(Tag { published, memory }), Some(machine)) = (self.core.tag(key), self.core.machine(key)) else {
+            return;
+        };
         // The two that come with every renewal, without a span.
         let action = match action {
             Action::SetDeadline(term) => return published.set_deadline(term),
@@ -450,8 +461,9 @@ impl Shell {
                 std::process::exit(crate::KILLED_EXIT_STATUS);
             }
             Action::Finish(finish) => {
-                if let Some(machine) = self.core.machine(key) {
-                    published.remember(machine.memory());
+                // Before it is over: whoever waits for that may run again at once.
+                if !planted(Mutant::CampaignForgets) {
+                    *memory.lock().unwrap_or_else(PoisonError::into_inner) = machine.memory();
                 }
                 published.finished(finish);
                 self.watch(key, None);
@@ -487,7 +499,7 @@ impl Shell {
     /// The driver is over: nobody renews any more, so nobody leads any more.
     fn fail_all(&mut self) {
         self.requests.close();
-        for published in self.core.tags() {
+        for Tag { published, .. } in self.core.tags() {
             published.driver_failed();
         }
         while let Ok(request) = self.requests.try_recv() {
