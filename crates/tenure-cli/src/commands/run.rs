@@ -73,8 +73,8 @@ pub(crate) struct RunArgs {
 
     /// Wait this long between winning and starting the command [default: 0s, or the lease where the address declares peers]
     ///
-    /// For what cannot check tokens: whoever led before has stopped by then. It is left out where the last holder gave the office up in a
-    /// form that says so.
+    /// For what cannot check tokens: whoever led before has this long to stop in, so let it be no shorter than the longest lease of
+    /// anybody else. It is left out where the last holder gave the office up in a form that says so.
     #[arg(long, value_name = "TIME", env = "TENURE_SETTLE", hide_env_values = true, value_parser = duration::parse, help_heading = "Timing")]
     settle: Option<Duration>,
 
@@ -82,7 +82,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", env = "TENURE_MAX_WAIT", hide_env_values = true, value_parser = duration::parse)]
     max_wait: Option<Duration>,
 
-    /// Do not wait at all: exit with 73 if another holds the office
+    /// Do not wait for the office: exit with 73 if another holds it
     #[arg(long, env = "TENURE_NO_WAIT", hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new())]
     no_wait: bool,
 

@@ -15,13 +15,14 @@ use serde_json::json;
 use tenure::mutant::{Mutant, planted};
 use tenure::{BootClock, Candidate, Clock, Election, Ending, Moment};
 
-use self::config::{AfterLoss, Config, OnExit};
+use self::config::{AfterLoss, Config, OnExit, Patience};
 use self::office::Office;
 use self::signals::Signals;
 use self::terminal::Terminal;
 use self::ward::{Unhired, Ward};
 use self::watch::{Cause, Ended, LOOKS_EVERY, Watch};
 use crate::backends::{self, Opened};
+use crate::duration;
 use crate::exit::{Exit, Origin};
 use crate::process::containment::{Level, Wanted};
 use crate::process::message::{self, Term};
@@ -433,7 +434,16 @@ fn candidates(config: &Config, opened: &Opened) -> Result<Vec<Candidate>, Exit> 
         if opened.work_ends_with_process {
             candidate = candidate.work_ends_with_process();
         }
-        Ok(candidate.build()?)
+        let candidate = candidate.build()?;
+        let settle = candidate.timing().settle();
+        match config.patience {
+            Patience::For(span) if !settle.is_zero() && span <= settle => Err(Exit::usage(format!(
+                "--max-wait {} is over before a winner has settled, which takes {} here; wait longer, or say --settle",
+                duration::shown(span),
+                duration::shown(settle)
+            ))),
+            _ => Ok(candidate),
+        }
     };
     config.seats().into_iter().map(candidate).collect()
 }

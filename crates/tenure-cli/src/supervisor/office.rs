@@ -193,9 +193,8 @@ async fn narrated(campaign: &Campaign, candidate: &Candidate, report: &Report) -
             Some(Event::Settled | Event::Currently { state: State::Settling, .. }) => {
                 let settle = candidate.timing().settle();
                 let shown = duration::shown(settle);
-                let sentence = format!(
-                    "{seat} is won; leading begins when everybody before must have stopped, in {shown} at most"
-                );
+                let sentence =
+                    format!("{seat} is won; leading begins when whoever led before has had {shown} to stop in");
                 let fields = json!({ "election": seat.as_str(), "for": settle.as_secs_f64() });
                 report.tell("settling", fields, Tone::Plain, &sentence);
             }

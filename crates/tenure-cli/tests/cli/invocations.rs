@@ -62,6 +62,7 @@ fn every_wrong_invocation_says_what_to_do() {
         &["run", "--renew", "0s", "x", "--", "true"],
         &["run", "--slots", "0", "x", "--", "true"],
         &["run", "--settle", "soon", "x", "--", "true"],
+        &["run", "--settle", "10s", "--max-wait", "5s", "x", "--", "true"],
         &["run", "--token-base=-1", "x", "--", "true"],
         &["status", "--token-base", "9223372036854775808", "x"],
         &["run", "--signal", "FOO", "x", "--", "true"],
