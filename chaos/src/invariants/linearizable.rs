@@ -42,7 +42,7 @@ pub(super) fn check(record: &Record) -> Result<(), Broken> {
         events.push((last, 1, event));
         judged.push(if disturbed { Call { outcome: Outcome::Unknown, ..call.clone() } } else { call.clone() });
     }
-    events.extend(touched().map(|strike| (strike.to, 2, Event::Touched(strike.breaks))));
+    events.extend(touched().map(|strike| (strike.to, 2, Event::Touched)));
     // At one instant calls come before answers: the order that explains more.
     events.sort_by_key(|(at, order, _)| (*at, *order));
     let rules = Rules { lease: record.lease.as_nanos() as u64, contenders_judge: record.contenders_judge };
@@ -62,7 +62,7 @@ enum Event {
     Answer(usize),
     Forget(usize),
     /// Somebody changed the record behind the store's back, until now.
-    Touched(Breaks),
+    Touched,
 }
 
 /// A state that the store may be in, and which of the calls under way have taken effect.
@@ -100,8 +100,7 @@ struct Replay<'a> {
     rules: Rules,
     calls: &'a [Call],
     under_way: BTreeSet<usize>,
-    /// Everybody who ever bade, and those of whose bids no answer is known.
-    bade: BTreeSet<TenureId>,
+    /// Those of whose bids no answer is known.
     unanswered: BTreeSet<TenureId>,
     possible: HashSet<Possibility>,
 }
@@ -110,30 +109,21 @@ impl<'a> Replay<'a> {
     fn new(rules: Rules, calls: &'a [Call]) -> Self {
         let possible =
             HashSet::from([Possibility { office: Office::default(), done: BTreeSet::new(), used: BTreeSet::new() }]);
-        Replay {
-            rules,
-            calls,
-            under_way: BTreeSet::new(),
-            bade: BTreeSet::new(),
-            unanswered: BTreeSet::new(),
-            possible,
-        }
+        Replay { rules, calls, under_way: BTreeSet::new(), unanswered: BTreeSet::new(), possible }
     }
 
     fn step(&mut self, now: Moment, event: Event) -> Result<(), String> {
         match event {
             Event::Call(number) => {
                 self.under_way.insert(number);
-                if let Act::Stand { tenure, .. } = &self.calls[number].act {
-                    self.bade.insert(*tenure);
-                    if !is_answered(&self.calls[number]) {
-                        self.unanswered.insert(*tenure);
-                    }
+                let call = &self.calls[number];
+                if let (Act::Stand { tenure, .. }, false) = (&call.act, is_answered(call)) {
+                    self.unanswered.insert(*tenure);
                 }
                 Ok(())
             }
-            Event::Touched(breaks) => {
-                self.touched(breaks);
+            Event::Touched => {
+                self.touched();
                 Ok(())
             }
             Event::Forget(number) => {
@@ -157,11 +147,9 @@ impl<'a> Replay<'a> {
             .collect();
     }
 
-    /// The record may be anything, and whoever bade unanswered may wait; where the store is one of the past, whoever ever waited may wait again. Nothing
-    /// allows more.
-    fn touched(&mut self, breaks: Breaks) {
-        let waits = if breaks == Breaks::Past { &self.bade } else { &self.unanswered };
-        let touch = |one: Possibility| Possibility { office: one.office.touched(waits), ..one };
+    /// The record may be anything, and whoever bade unanswered may wait. Nothing allows more.
+    fn touched(&mut self) {
+        let touch = |one: Possibility| Possibility { office: one.office.touched(&self.unanswered), ..one };
         self.possible = self.possible.drain().map(touch).collect();
     }
 
@@ -339,25 +327,6 @@ mod tests {
         assert!(check(&run).is_ok());
         run.strikes[0] = strike("key deleted", None, 600, 610, Breaks::Record);
         assert!(check(&run).is_err(), "that was later");
-    }
-
-    #[test]
-    fn in_a_store_of_the_past_whoever_waited_may_wait_again() {
-        let waited = format!(
-            "call 0 200 stand {0} -\nanswer 0 210 queued {1} v100 100\ncall 1 220 withdraw {0}\nanswer 1 230 done\n",
-            id(2),
-            id(1)
-        );
-        let seen =
-            |at: u64, who| format!("call {at} {at} inspect\nanswer {at} {} saw {} v{at} {at}\n", at + 10, id(who));
-        let given_up = won(0, 1, 100, 110) + &format!("call 1 500 withdraw {}\nanswer 1 510 done\n", id(1));
-        let looks = seen(400, 1).replace("v400 400", "v100 100") + &seen(600, 2);
-        let mut run = record(&[(0, &given_up), (1, &waited)], &looks);
-        assert!(check(&run).is_err(), "it had left");
-        run.strikes.push(strike("key deleted", None, 300, 310, Breaks::Record));
-        assert!(check(&run).is_err(), "that touched the record alone");
-        run.strikes[0].breaks = Breaks::Past;
-        assert!(check(&run).is_ok());
     }
 
     #[test]

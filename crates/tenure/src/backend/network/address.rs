@@ -173,6 +173,7 @@ mod tests {
         }
         // Whoever forgets the host.
         assert!(!refused("shelf://ada:s3cret").contains("s3cret"));
+        assert!(!format!("{:?}", address("shelf://ada:s3cret")).contains("s3cret"));
         assert!(!format!("{:?}", address("shelf://ada:s3cret@h")).contains("s3cret"));
     }
 
